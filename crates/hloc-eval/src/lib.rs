@@ -1,0 +1,1 @@
+//! The reference evaluator: simple, slow, obviously right.

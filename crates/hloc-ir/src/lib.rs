@@ -1,0 +1,32 @@
+//! The HLO intermediate representation: modules, op tables, shape rules, literals, printer.
+//!
+//! A [`Module`] is a list of [`Computation`]s, each a list of [`Instruction`]s in which operands stand
+//! before their users. What an instruction does is its [`Op`]: the opcode with its attributes, declared
+//! once in a table ([`scalar_op`] and [`op`]). Instructions that a pass makes keep the place of the
+//! text they stem from.
+
+mod arena;
+pub mod attr;
+mod infer;
+mod literal;
+mod module;
+pub mod op;
+pub mod scalar_op;
+mod shape;
+pub mod words;
+
+pub use arena::{Arena, Id, SideTable};
+pub use attr::{Attr, AttrError, AttrKind, AttrValue};
+pub use hloc_tensor::{Array, ElementClass, ElementType};
+pub use infer::{Broken, Focus, ShapeContext};
+pub use literal::{Literal, SharedLiteral};
+pub use module::{
+    AliasKind, BackendConfig, BoolOrList, BufferDonor, CommonAttributes, Computation,
+    ComputationId, FileLocation, FrontendAttributes, FrontendValue, InputOutputAlias, InstrId,
+    Instruction, InstructionSpans, Metadata, Module, ModuleAttributes, Name, Operands, Origin,
+    ProgramShape, SourceSpan, StackFrame, StackTables, Users,
+};
+pub use op::{Arity, AttrSpec, Op, Opcode, StructuralOp, Support};
+pub use scalar_op::{BinaryOp, Cost, Domain, TernaryOp, UnaryOp};
+pub use shape::{ArrayShape, Dimensions, Layout, Shape, WithLayout};
+pub use words::{CompareType, ComparisonDirection};

@@ -1,0 +1,1 @@
+//! Emits loop nests as machine code with Cranelift.

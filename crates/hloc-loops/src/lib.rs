@@ -1,0 +1,1 @@
+//! The loop-nest representation, lowering from HLO, and the buffer plan.

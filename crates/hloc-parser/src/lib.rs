@@ -1,0 +1,1 @@
+//! Reads HLO text into modules.

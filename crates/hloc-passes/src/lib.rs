@@ -1,0 +1,1 @@
+//! HLO to HLO passes and the pass pipeline.

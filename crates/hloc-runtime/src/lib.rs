@@ -1,0 +1,1 @@
+//! Runs compiled programs: buffers, steps, library kernels.

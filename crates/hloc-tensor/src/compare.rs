@@ -1,0 +1,182 @@
+//! Comparing two arrays within a tolerance, for tests and for `--compare`.
+
+use std::fmt;
+
+use crate::display::format_scalar;
+use crate::{Array, ElementType, IndexIter, Scalar, float_format};
+
+/// How far apart two elements may be.
+///
+/// But for [`Tolerance::Bits`], NaN equals NaN and −0 equals +0. An infinity equals only itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    /// The same bits: −0 differs from +0, NaNs differ by sign and payload.
+    Bits,
+    /// At most so many representable values apart, each part of a complex number on its own.
+    /// Integers and `pred` must be equal.
+    Ulps(u64),
+    /// `|got − want| ≤ atol + rtol · |want|`, for complex numbers by absolute value.
+    Close {
+        /// The part of the allowed difference that grows with the wanted value.
+        rtol: f64,
+        /// The part of the allowed difference that is always there.
+        atol: f64,
+    },
+}
+
+/// Where and how much two arrays differ.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Mismatch {
+    /// The arrays have different element types or dimensions.
+    Shape {
+        /// Element type and dimensions of the array that was computed.
+        got: (ElementType, Vec<i64>),
+        /// Element type and dimensions of the array that was expected.
+        want: (ElementType, Vec<i64>),
+    },
+    /// Elements differ by more than the tolerance.
+    Elements {
+        /// The element type of both arrays.
+        element_type: ElementType,
+        /// How many elements differ.
+        count: usize,
+        /// How many elements there are.
+        total: usize,
+        /// The index of the first that differs.
+        index: Vec<i64>,
+        /// What was computed there.
+        got: Scalar,
+        /// What was expected there.
+        want: Scalar,
+    },
+}
+
+impl std::error::Error for Mismatch {}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mismatch::Shape { got, want } => {
+                write!(f, "got {}{:?}, want {}{:?}", got.0, got.1, want.0, want.1)
+            }
+            Mismatch::Elements { element_type, count, total, index, got, want } => {
+                let (got, want) = (format_scalar(*element_type, *got), format_scalar(*element_type, *want));
+                write!(f, "{count} of {total} elements differ, first at {index:?}: got {got}, want {want}")
+            }
+        }
+    }
+}
+
+/// Compares two arrays element by element.
+///
+/// # Errors
+///
+/// A [`Mismatch`] that counts the differing elements and shows the first.
+///
+/// ```
+/// use hloc_tensor::{Array, Tolerance, compare};
+///
+/// let (got, want) = (Array::scalar(1.0f32 + f32::EPSILON), Array::scalar(1.0f32));
+/// assert!(compare(&got, &want, Tolerance::Ulps(1)).is_ok());
+/// let mismatch = compare(&got, &want, Tolerance::Ulps(0)).unwrap_err();
+/// assert_eq!(mismatch.to_string(), "1 of 1 elements differ, first at []: got 1.0000001, want 1.0");
+/// ```
+pub fn compare(got: &Array, want: &Array, tolerance: Tolerance) -> Result<(), Mismatch> {
+    let element_type = want.element_type();
+    if got.element_type() != element_type || got.dims() != want.dims() {
+        let shape = |array: &Array| (array.element_type(), array.dims().to_vec());
+        return Err(Mismatch::Shape { got: shape(got), want: shape(want) });
+    }
+    let size = element_type.size();
+    let pairs = got.bytes().chunks_exact(size).zip(want.bytes().chunks_exact(size));
+    let mut differing = pairs
+        .enumerate()
+        .filter(|(position, (got_bytes, want_bytes))| {
+            // Same bits are within any tolerance, and the usual case.
+            got_bytes != want_bytes
+                && !within(element_type, got.get(*position), want.get(*position), tolerance)
+        })
+        .map(|(position, _)| position);
+    let Some(first) = differing.next() else { return Ok(()) };
+    Err(Mismatch::Elements {
+        element_type,
+        count: 1 + differing.count(),
+        total: want.num_elements(),
+        index: IndexIter::new(want.dims()).nth(first).unwrap_or_default(),
+        got: got.get(first),
+        want: want.get(first),
+    })
+}
+
+/// Whether two elements that differ in their bits are close enough.
+fn within(element_type: ElementType, got: Scalar, want: Scalar, tolerance: Tolerance) -> bool {
+    match tolerance {
+        Tolerance::Bits => false,
+        Tolerance::Ulps(ulps) => within_ulps(element_type, got, want, ulps),
+        Tolerance::Close { rtol, atol } => within_relative(got, want, rtol, atol),
+    }
+}
+
+fn within_ulps(element_type: ElementType, got: Scalar, want: Scalar, ulps: u64) -> bool {
+    let part = element_type.component();
+    match (got, want) {
+        (Scalar::Float(got), Scalar::Float(want)) => floats_within_ulps(part, got, want, ulps),
+        (Scalar::Complex(got_re, got_im), Scalar::Complex(want_re, want_im)) => {
+            floats_within_ulps(part, got_re, want_re, ulps) && floats_within_ulps(part, got_im, want_im, ulps)
+        }
+        _ => got == want,
+    }
+}
+
+fn floats_within_ulps(element_type: ElementType, got: f64, want: f64, ulps: u64) -> bool {
+    if same(got, want) || !got.is_finite() || !want.is_finite() {
+        return same(got, want);
+    }
+    let Some(format) = float_format(element_type) else { return false };
+    // Without the sign, bit patterns count the representable values from zero on.
+    let place = |value: f64| {
+        let magnitude = i128::from(format.encode(value.abs()));
+        if value < 0.0 { -magnitude } else { magnitude }
+    };
+    place(got).abs_diff(place(want)) <= ulps.into()
+}
+
+fn within_relative(got: Scalar, want: Scalar, rtol: f64, atol: f64) -> bool {
+    match (got, want) {
+        (Scalar::Float(got), Scalar::Float(want)) => {
+            same(got, want) || is_near((got - want).abs(), want.abs(), rtol, atol)
+        }
+        (Scalar::Complex(got_re, got_im), Scalar::Complex(want_re, want_im)) => {
+            let (re_same, im_same) = (same(got_re, want_re), same(got_im, want_im));
+            match (re_same, im_same) {
+                (true, true) => true,
+                // A part that is equally infinite or NaN says nothing about the other.
+                (true, false) if !want_re.is_finite() => {
+                    is_near((got_im - want_im).abs(), want_im.abs(), rtol, atol)
+                }
+                (false, true) if !want_im.is_finite() => {
+                    is_near((got_re - want_re).abs(), want_re.abs(), rtol, atol)
+                }
+                _ => {
+                    let distance = (got_re - want_re).hypot(got_im - want_im);
+                    is_near(distance, want_re.hypot(want_im), rtol, atol)
+                }
+            }
+        }
+        (Scalar::Int(got), Scalar::Int(want)) => {
+            is_near(got.abs_diff(want) as f64, want.unsigned_abs() as f64, rtol, atol)
+        }
+        (Scalar::Uint(got), Scalar::Uint(want)) => is_near(got.abs_diff(want) as f64, want as f64, rtol, atol),
+        _ => got == want,
+    }
+}
+
+/// False for infinite and NaN distances, and when the wanted value is infinite.
+fn is_near(distance: f64, want: f64, rtol: f64, atol: f64) -> bool {
+    distance.is_finite() && want.is_finite() && distance <= atol + rtol * want
+}
+
+/// Equal, or both NaN.
+fn same(got: f64, want: f64) -> bool {
+    got == want || (got.is_nan() && want.is_nan())
+}

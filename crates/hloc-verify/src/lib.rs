@@ -1,0 +1,1 @@
+//! The strict HLO verifier.

@@ -1,0 +1,1 @@
+//! An embeddable HLO compiler for the host CPU.

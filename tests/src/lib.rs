@@ -1,0 +1,1 @@
+//! Filetests, the corpus runner and repository rules of hloc.
