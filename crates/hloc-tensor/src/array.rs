@@ -39,12 +39,20 @@ impl Array {
     ///
     /// [`TensorError::InvalidSize`] for negative or overflowing dimensions,
     /// [`TensorError::WrongLength`] when there are more or fewer bytes than the dimensions ask for.
-    pub fn new(element_type: ElementType, dims: &[i64], bytes: Vec<u8>) -> Result<Array, TensorError> {
+    pub fn new(
+        element_type: ElementType,
+        dims: &[i64],
+        bytes: Vec<u8>,
+    ) -> Result<Array, TensorError> {
         let expected = byte_count(element_type, dims)?;
         check_length(element_type, dims, "bytes", expected, bytes.len())?;
-        let data =
-            AlignedBytes::copied(&bytes).ok_or_else(|| out_of_memory(element_type, dims, expected))?;
-        let mut array = Array { element_type, dims: dims.into(), data: Arc::new(data) };
+        let data = AlignedBytes::copied(&bytes)
+            .ok_or_else(|| out_of_memory(element_type, dims, expected))?;
+        let mut array = Array {
+            element_type,
+            dims: dims.into(),
+            data: Arc::new(data),
+        };
         array.normalize();
         Ok(array)
     }
@@ -57,8 +65,13 @@ impl Array {
     /// [`TensorError::OutOfMemory`] when the allocator refuses.
     pub fn zeros(element_type: ElementType, dims: &[i64]) -> Result<Array, TensorError> {
         let bytes = byte_count(element_type, dims)?;
-        let data = AlignedBytes::zeroed(bytes).ok_or_else(|| out_of_memory(element_type, dims, bytes))?;
-        Ok(Array { element_type, dims: dims.into(), data: Arc::new(data) })
+        let data =
+            AlignedBytes::zeroed(bytes).ok_or_else(|| out_of_memory(element_type, dims, bytes))?;
+        Ok(Array {
+            element_type,
+            dims: dims.into(),
+            data: Arc::new(data),
+        })
     }
 
     /// An array of these elements, in row-major order.
@@ -69,16 +82,32 @@ impl Array {
     /// [`TensorError::WrongLength`] when there are more or fewer elements than the dimensions ask for.
     pub fn from_slice<T: Element>(dims: &[i64], elements: &[T]) -> Result<Array, TensorError> {
         let bytes = byte_count(T::TYPE, dims)?;
-        check_length(T::TYPE, dims, "elements", bytes / T::TYPE.size(), elements.len())?;
+        check_length(
+            T::TYPE,
+            dims,
+            "elements",
+            bytes / T::TYPE.size(),
+            elements.len(),
+        )?;
         let source = bytemuck::cast_slice(elements);
-        let data = AlignedBytes::copied(source).ok_or_else(|| out_of_memory(T::TYPE, dims, bytes))?;
-        Ok(Array { element_type: T::TYPE, dims: dims.into(), data: Arc::new(data) })
+        let data =
+            AlignedBytes::copied(source).ok_or_else(|| out_of_memory(T::TYPE, dims, bytes))?;
+        Ok(Array {
+            element_type: T::TYPE,
+            dims: dims.into(),
+            data: Arc::new(data),
+        })
     }
 
     /// An array without dimensions that holds one element.
     pub fn scalar<T: Element>(value: T) -> Array {
-        let data = AlignedBytes::copied(bytemuck::bytes_of(&value)).expect("sixteen bytes are always to be had");
-        Array { element_type: T::TYPE, dims: Arc::default(), data: Arc::new(data) }
+        let data = AlignedBytes::copied(bytemuck::bytes_of(&value))
+            .expect("sixteen bytes are always to be had");
+        Array {
+            element_type: T::TYPE,
+            dims: Arc::default(),
+            data: Arc::new(data),
+        }
     }
 
     /// The type of the elements.
@@ -144,8 +173,18 @@ impl Array {
     /// [`TensorError::WrongLength`] when the number of elements would change.
     pub fn reshaped(&self, dims: &[i64]) -> Result<Array, TensorError> {
         let expected = byte_count(self.element_type, dims)? / self.element_type.size();
-        check_length(self.element_type, dims, "elements", expected, self.num_elements())?;
-        Ok(Array { element_type: self.element_type, dims: dims.into(), data: Arc::clone(&self.data) })
+        check_length(
+            self.element_type,
+            dims,
+            "elements",
+            expected,
+            self.num_elements(),
+        )?;
+        Ok(Array {
+            element_type: self.element_type,
+            dims: dims.into(),
+            data: Arc::clone(&self.data),
+        })
     }
 
     /// Whether no other array shares the data, so that writing copies nothing.
@@ -174,19 +213,29 @@ impl Array {
     pub fn set(&mut self, position: usize, value: Scalar) {
         let element_type = self.element_type;
         let size = element_type.size();
-        encode_element(element_type, value, &mut self.bytes_mut()[position * size..][..size]);
+        encode_element(
+            element_type,
+            value,
+            &mut self.bytes_mut()[position * size..][..size],
+        );
     }
 
     /// Gives every element its one representation; only types narrower than their bytes have several.
     fn normalize(&mut self) {
         let bits = self.element_type.bits();
         if self.element_type.is_predicate() {
-            self.bytes_mut().iter_mut().for_each(|byte| *byte = u8::from(*byte != 0));
+            self.bytes_mut()
+                .iter_mut()
+                .for_each(|byte| *byte = u8::from(*byte != 0));
         } else if bits < 8 {
             let (signed, unused) = (self.element_type.is_signed_integer(), 8 - bits);
             for byte in self.bytes_mut() {
                 let high = *byte << unused;
-                *byte = if signed { (high.cast_signed() >> unused).cast_unsigned() } else { high >> unused };
+                *byte = if signed {
+                    (high.cast_signed() >> unused).cast_unsigned()
+                } else {
+                    high >> unused
+                };
             }
         }
     }
@@ -195,7 +244,9 @@ impl Array {
 impl PartialEq for Array {
     /// Same element type, dimensions and bits: a NaN equals itself, −0 differs from +0.
     fn eq(&self, other: &Array) -> bool {
-        self.element_type == other.element_type && self.dims == other.dims && self.bytes() == other.bytes()
+        self.element_type == other.element_type
+            && self.dims == other.dims
+            && self.bytes() == other.bytes()
     }
 }
 
@@ -208,7 +259,10 @@ fn byte_count(element_type: ElementType, dims: &[i64]) -> Result<usize, TensorEr
         .and_then(|count| count.checked_mul(element_type.size()))
         // Rounded up to chunks, an allocation must stay below this.
         .filter(|&bytes| bytes <= isize::MAX as usize - 64)
-        .ok_or_else(|| TensorError::InvalidSize { element_type, dims: dims.to_vec() })
+        .ok_or_else(|| TensorError::InvalidSize {
+            element_type,
+            dims: dims.to_vec(),
+        })
 }
 
 fn check_length(
@@ -221,9 +275,19 @@ fn check_length(
     if expected == found {
         return Ok(());
     }
-    Err(TensorError::WrongLength { element_type, dims: dims.to_vec(), unit, expected, found })
+    Err(TensorError::WrongLength {
+        element_type,
+        dims: dims.to_vec(),
+        unit,
+        expected,
+        found,
+    })
 }
 
 fn out_of_memory(element_type: ElementType, dims: &[i64], bytes: usize) -> TensorError {
-    TensorError::OutOfMemory { element_type, dims: dims.to_vec(), bytes }
+    TensorError::OutOfMemory {
+        element_type,
+        dims: dims.to_vec(),
+        bytes,
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::display::format_scalar;
-use crate::{Array, ElementType, IndexIter, Scalar, float_format};
+use crate::{Array, ElementType, Scalar, float_format, index_at};
 
 /// How far apart two elements may be.
 ///
@@ -59,9 +59,22 @@ impl fmt::Display for Mismatch {
             Mismatch::Shape { got, want } => {
                 write!(f, "got {}{:?}, want {}{:?}", got.0, got.1, want.0, want.1)
             }
-            Mismatch::Elements { element_type, count, total, index, got, want } => {
-                let (got, want) = (format_scalar(*element_type, *got), format_scalar(*element_type, *want));
-                write!(f, "{count} of {total} elements differ, first at {index:?}: got {got}, want {want}")
+            Mismatch::Elements {
+                element_type,
+                count,
+                total,
+                index,
+                got,
+                want,
+            } => {
+                let (got, want) = (
+                    format_scalar(*element_type, *got),
+                    format_scalar(*element_type, *want),
+                );
+                write!(
+                    f,
+                    "{count} of {total} elements differ, first at {index:?}: got {got}, want {want}"
+                )
             }
         }
     }
@@ -85,24 +98,37 @@ pub fn compare(got: &Array, want: &Array, tolerance: Tolerance) -> Result<(), Mi
     let element_type = want.element_type();
     if got.element_type() != element_type || got.dims() != want.dims() {
         let shape = |array: &Array| (array.element_type(), array.dims().to_vec());
-        return Err(Mismatch::Shape { got: shape(got), want: shape(want) });
+        return Err(Mismatch::Shape {
+            got: shape(got),
+            want: shape(want),
+        });
     }
     let size = element_type.size();
-    let pairs = got.bytes().chunks_exact(size).zip(want.bytes().chunks_exact(size));
+    let pairs = got
+        .bytes()
+        .chunks_exact(size)
+        .zip(want.bytes().chunks_exact(size));
     let mut differing = pairs
         .enumerate()
         .filter(|(position, (got_bytes, want_bytes))| {
             // Same bits are within any tolerance, and the usual case.
             got_bytes != want_bytes
-                && !within(element_type, got.get(*position), want.get(*position), tolerance)
+                && !within(
+                    element_type,
+                    got.get(*position),
+                    want.get(*position),
+                    tolerance,
+                )
         })
         .map(|(position, _)| position);
-    let Some(first) = differing.next() else { return Ok(()) };
+    let Some(first) = differing.next() else {
+        return Ok(());
+    };
     Err(Mismatch::Elements {
         element_type,
         count: 1 + differing.count(),
         total: want.num_elements(),
-        index: IndexIter::new(want.dims()).nth(first).unwrap_or_default(),
+        index: index_at(want.dims(), first),
         got: got.get(first),
         want: want.get(first),
     })
@@ -122,7 +148,8 @@ fn within_ulps(element_type: ElementType, got: Scalar, want: Scalar, ulps: u64) 
     match (got, want) {
         (Scalar::Float(got), Scalar::Float(want)) => floats_within_ulps(part, got, want, ulps),
         (Scalar::Complex(got_re, got_im), Scalar::Complex(want_re, want_im)) => {
-            floats_within_ulps(part, got_re, want_re, ulps) && floats_within_ulps(part, got_im, want_im, ulps)
+            floats_within_ulps(part, got_re, want_re, ulps)
+                && floats_within_ulps(part, got_im, want_im, ulps)
         }
         _ => got == want,
     }
@@ -132,7 +159,9 @@ fn floats_within_ulps(element_type: ElementType, got: f64, want: f64, ulps: u64)
     if same(got, want) || !got.is_finite() || !want.is_finite() {
         return same(got, want);
     }
-    let Some(format) = float_format(element_type) else { return false };
+    let Some(format) = float_format(element_type) else {
+        return false;
+    };
     // Without the sign, bit patterns count the representable values from zero on.
     let place = |value: f64| {
         let magnitude = i128::from(format.encode(value.abs()));
@@ -163,10 +192,15 @@ fn within_relative(got: Scalar, want: Scalar, rtol: f64, atol: f64) -> bool {
                 }
             }
         }
-        (Scalar::Int(got), Scalar::Int(want)) => {
-            is_near(got.abs_diff(want) as f64, want.unsigned_abs() as f64, rtol, atol)
+        (Scalar::Int(got), Scalar::Int(want)) => is_near(
+            got.abs_diff(want) as f64,
+            want.unsigned_abs() as f64,
+            rtol,
+            atol,
+        ),
+        (Scalar::Uint(got), Scalar::Uint(want)) => {
+            is_near(got.abs_diff(want) as f64, want as f64, rtol, atol)
         }
-        (Scalar::Uint(got), Scalar::Uint(want)) => is_near(got.abs_diff(want) as f64, want as f64, rtol, atol),
         _ => got == want,
     }
 }

@@ -10,7 +10,9 @@ use crate::ElementType;
 ///
 /// The types without one (below 8 bits, and the 8-bit floats) are reached through
 /// [`Array::bytes`](crate::Array::bytes) or [`Array::get`](crate::Array::get).
-pub trait Element: NoUninit + CheckedBitPattern + Default + PartialEq + Send + Sync + sealed::Sealed + 'static {
+pub trait Element:
+    NoUninit + CheckedBitPattern + Default + PartialEq + Send + Sync + sealed::Sealed + 'static
+{
     /// The element type of an array of `Self`.
     const TYPE: ElementType;
 }

@@ -65,7 +65,8 @@ impl NpyArray {
     /// The element type that the file names, or `None` for raw bytes: `<i4` gives `s32`, `|V2` gives `None`.
     pub fn element_type(&self) -> Option<ElementType> {
         ElementType::ALL.iter().copied().find(|&element_type| {
-            self.item.kind != NpyKind::Raw && npy_type(element_type) == (self.item.kind, self.item.size)
+            self.item.kind != NpyKind::Raw
+                && npy_type(element_type) == (self.item.kind, self.item.size)
         })
     }
 
@@ -83,7 +84,10 @@ impl NpyArray {
         let fits = found == npy_type(element_type)
             || (found == (NpyKind::Float, 1) && element_type == ElementType::F8E5M2);
         if !fits {
-            return Err(TensorError::WrongNpyType { descr: self.descr(), element_type });
+            return Err(TensorError::WrongNpyType {
+                descr: self.descr(),
+                element_type,
+            });
         }
         Array::new(element_type, &self.dims, self.bytes)
     }
@@ -94,7 +98,9 @@ fn npy_type(element_type: ElementType) -> (NpyKind, usize) {
     let kind = match element_type {
         ElementType::Pred => NpyKind::Bool,
         ElementType::S8 | ElementType::S16 | ElementType::S32 | ElementType::S64 => NpyKind::Signed,
-        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => NpyKind::Unsigned,
+        ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64 => {
+            NpyKind::Unsigned
+        }
         ElementType::F16 | ElementType::F32 | ElementType::F64 => NpyKind::Float,
         ElementType::C64 | ElementType::C128 => NpyKind::Complex,
         ElementType::S1
@@ -126,11 +132,19 @@ fn npy_type(element_type: ElementType) -> (NpyKind, usize) {
 /// [`TensorError::MalformedNpy`] when it is not one or ends early, [`TensorError::UnsupportedNpyType`]
 /// for strings, objects, structures and 16-byte floats, [`TensorError::Io`] when reading fails.
 pub fn read(mut reader: impl Read) -> Result<NpyArray, TensorError> {
-    let Header { item, fortran_order, dims } = Header::read(&mut reader)?;
+    let Header {
+        item,
+        fortran_order,
+        dims,
+    } = Header::read(&mut reader)?;
     let count = num_elements(&dims).and_then(|count| usize::try_from(count).ok());
-    let size = count.and_then(|count| count.checked_mul(item.size)).ok_or_else(|| {
-        TensorError::MalformedNpy(format!("the dimensions {dims:?} need more bytes than there can be"))
-    })?;
+    let size = count
+        .and_then(|count| count.checked_mul(item.size))
+        .ok_or_else(|| {
+            TensorError::MalformedNpy(format!(
+                "the dimensions {dims:?} need more bytes than there can be"
+            ))
+        })?;
     let mut bytes = Vec::new();
     // Grows with the bytes that are there, not with what the header claims.
     reader.take(size as u64).read_to_end(&mut bytes)?;
@@ -157,7 +171,11 @@ pub fn read(mut reader: impl Read) -> Result<NpyArray, TensorError> {
 /// [`TensorError::Io`] when writing fails.
 pub fn write(mut writer: impl Write, array: &Array) -> Result<(), TensorError> {
     let (kind, size) = npy_type(array.element_type());
-    let header = Header { item: ItemType::machine_order(kind, size), fortran_order: false, dims: array.dims().to_vec() };
+    let header = Header {
+        item: ItemType::machine_order(kind, size),
+        fortran_order: false,
+        dims: array.dims().to_vec(),
+    };
     writer.write_all(&header.to_bytes())?;
     writer.write_all(array.bytes())?;
     Ok(())
@@ -173,7 +191,11 @@ fn to_row_major(dims: &[i64], item_size: usize, bytes: &[u8]) -> Vec<u8> {
     let mut result = Vec::with_capacity(bytes.len());
     let mut walk = IndexIter::new(dims);
     while let Some(index) = walk.next_index() {
-        let position: i64 = index.iter().zip(&strides).map(|(index, stride)| index * stride).sum();
+        let position: i64 = index
+            .iter()
+            .zip(&strides)
+            .map(|(index, stride)| index * stride)
+            .sum();
         result.extend_from_slice(&bytes[position as usize * item_size..][..item_size]);
     }
     result

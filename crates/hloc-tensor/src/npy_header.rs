@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use crate::npy::NpyKind;
 use crate::TensorError;
+use crate::npy::NpyKind;
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -21,12 +21,18 @@ pub(crate) struct ItemType {
 impl ItemType {
     /// A type in the machine's byte order.
     pub(crate) fn machine_order(kind: NpyKind, size: usize) -> ItemType {
-        ItemType { kind, size, big_endian: cfg!(target_endian = "big") }
+        ItemType {
+            kind,
+            size,
+            big_endian: cfg!(target_endian = "big"),
+        }
     }
 
     /// Reads a spelling such as `<f4`.
     fn parse(descr: &str) -> Result<ItemType, TensorError> {
-        let unsupported = || TensorError::UnsupportedNpyType { descr: descr.to_owned() };
+        let unsupported = || TensorError::UnsupportedNpyType {
+            descr: descr.to_owned(),
+        };
         let mut chars = descr.chars();
         let big_endian = match chars.next() {
             Some('<') => false,
@@ -45,7 +51,11 @@ impl ItemType {
             ('V', 1 | 2) => NpyKind::Raw,
             _ => return Err(unsupported()),
         };
-        Ok(ItemType { kind, size, big_endian })
+        Ok(ItemType {
+            kind,
+            size,
+            big_endian,
+        })
     }
 
     /// The spelling: `<f4`, `|V2`.
@@ -71,8 +81,14 @@ impl ItemType {
         if self.big_endian == cfg!(target_endian = "big") {
             return;
         }
-        let number_size = if self.kind == NpyKind::Complex { self.size / 2 } else { self.size };
-        bytes.chunks_exact_mut(number_size).for_each(<[u8]>::reverse);
+        let number_size = if self.kind == NpyKind::Complex {
+            self.size / 2
+        } else {
+            self.size
+        };
+        bytes
+            .chunks_exact_mut(number_size)
+            .for_each(<[u8]>::reverse);
     }
 }
 
@@ -103,10 +119,16 @@ impl Header {
                 read_exact(reader, &mut length)?;
                 u32::from_le_bytes(length) as usize
             }
-            (major, minor) => return Err(malformed(format!("format version {major}.{minor} is unknown"))),
+            (major, minor) => {
+                return Err(malformed(format!(
+                    "format version {major}.{minor} is unknown"
+                )));
+            }
         };
         if length > MAX_HEADER_BYTES {
-            return Err(malformed(format!("its header of {length} bytes is longer than {MAX_HEADER_BYTES}")));
+            return Err(malformed(format!(
+                "its header of {length} bytes is longer than {MAX_HEADER_BYTES}"
+            )));
         }
         let mut text = vec![0; length];
         read_exact(reader, &mut text)?;
@@ -120,11 +142,19 @@ impl Header {
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let dims = match &self.dims[..] {
             [only] => format!("({only},)"),
-            dims => format!("({})", dims.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
+            dims => format!(
+                "({})",
+                dims.iter()
+                    .map(i64::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
         };
         let order = if self.fortran_order { "True" } else { "False" };
-        let mut text =
-            format!("{{'descr': '{}', 'fortran_order': {order}, 'shape': {dims}, }}", self.item.descr());
+        let mut text = format!(
+            "{{'descr': '{}', 'fortran_order': {order}, 'shape': {dims}, }}",
+            self.item.descr()
+        );
         let wide = text.len() > usize::from(u16::MAX) - 64;
         let prefix = if wide { 12 } else { 10 };
         let padding = (prefix + text.len() + 1).next_multiple_of(64) - (prefix + text.len() + 1);
@@ -155,7 +185,11 @@ impl<'a> HeaderText<'a> {
                 "descr" => item = Some(self.item_type()?),
                 "fortran_order" => fortran_order = Some(self.boolean()?),
                 "shape" => dims = Some(self.dims()?),
-                _ => return Err(malformed(format!("its header has an unknown entry `{key}`"))),
+                _ => {
+                    return Err(malformed(format!(
+                        "its header has an unknown entry `{key}`"
+                    )));
+                }
             }
             if !self.accept(',') {
                 self.expect('}')?;
@@ -181,7 +215,11 @@ impl<'a> HeaderText<'a> {
     }
 
     fn expect(&mut self, wanted: char) -> Result<(), TensorError> {
-        if self.accept(wanted) { Ok(()) } else { Err(self.unexpected(&format!("`{wanted}`"))) }
+        if self.accept(wanted) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{wanted}`")))
+        }
     }
 
     fn unexpected(&self, wanted: &str) -> TensorError {
@@ -195,14 +233,19 @@ impl<'a> HeaderText<'a> {
         if quote == '"' {
             self.expect('"')?;
         }
-        let (string, rest) = self.rest.split_once(quote).ok_or_else(|| self.unexpected("a closing quote"))?;
+        let (string, rest) = self
+            .rest
+            .split_once(quote)
+            .ok_or_else(|| self.unexpected("a closing quote"))?;
         self.rest = rest;
         Ok(string)
     }
 
     fn item_type(&mut self) -> Result<ItemType, TensorError> {
         if self.rest.trim_start().starts_with(['[', '(']) {
-            return Err(TensorError::UnsupportedNpyType { descr: "structure".to_owned() });
+            return Err(TensorError::UnsupportedNpyType {
+                descr: "structure".to_owned(),
+            });
         }
         ItemType::parse(self.string()?)
     }
@@ -223,8 +266,12 @@ impl<'a> HeaderText<'a> {
         self.expect('(')?;
         while !self.accept(')') {
             let text = self.rest.trim_start();
-            let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-            let dim = text[..end].parse().map_err(|_| self.unexpected("a dimension"))?;
+            let end = text
+                .find(|c: char| !c.is_ascii_digit())
+                .unwrap_or(text.len());
+            let dim = text[..end]
+                .parse()
+                .map_err(|_| self.unexpected("a dimension"))?;
             dims.push(dim);
             self.rest = &text[end..];
             self.accept('L'); // Python 2 wrote long integers as `3L`.
@@ -242,8 +289,11 @@ fn malformed(message: impl Into<String>) -> TensorError {
 }
 
 fn read_exact(reader: &mut impl Read, buffer: &mut [u8]) -> Result<(), TensorError> {
-    reader.read_exact(buffer).map_err(|error| match error.kind() {
-        std::io::ErrorKind::UnexpectedEof => malformed("it ends within the header"),
-        _ => TensorError::Io(error),
+    reader.read_exact(buffer).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::UnexpectedEof {
+            malformed("it ends within the header")
+        } else {
+            TensorError::Io(error)
+        }
     })
 }

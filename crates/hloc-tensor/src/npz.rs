@@ -33,7 +33,9 @@ pub fn read_from(reader: impl Read + Seek) -> Result<Vec<(String, NpyArray)>, Te
         let member = archive.by_index(index).map_err(archive_error)?;
         let file_name = member.name().map_err(archive_error)?.into_owned();
         let Some(name) = file_name.strip_suffix(".npy") else {
-            return Err(TensorError::MalformedNpz(format!("member `{file_name}` is not an .npy file")));
+            return Err(TensorError::MalformedNpz(format!(
+                "member `{file_name}` is not an .npy file"
+            )));
         };
         let array = npy::read(member).map_err(|source| in_member(name, source))?;
         arrays.push((name.to_owned(), array));
@@ -65,7 +67,9 @@ pub fn write_to(writer: impl Write + Seek, arrays: &[(String, Array)]) -> Result
         let options = SimpleFileOptions::default()
             .compression_method(CompressionMethod::Stored)
             .large_file(array.bytes().len() + HEADER_ROOM > u32::MAX as usize);
-        archive.start_file(format!("{name}.npy"), options).map_err(archive_error)?;
+        archive
+            .start_file(format!("{name}.npy"), options)
+            .map_err(archive_error)?;
         npy::write(&mut archive, array).map_err(|source| in_member(name, source))?;
     }
     archive.finish().map_err(archive_error)?.flush()?;
@@ -73,7 +77,10 @@ pub fn write_to(writer: impl Write + Seek, arrays: &[(String, Array)]) -> Result
 }
 
 fn in_member(name: &str, source: TensorError) -> TensorError {
-    TensorError::Member { name: name.to_owned(), source: Box::new(source) }
+    TensorError::Member {
+        name: name.to_owned(),
+        source: Box::new(source),
+    }
 }
 
 fn archive_error(error: ZipError) -> TensorError {

@@ -127,8 +127,12 @@ pub(crate) fn encode_element(element_type: ElementType, value: Scalar, bytes: &m
         ElementClass::Predicate => bytes[0] = value.to_bool().into(),
         ElementClass::Signed => {
             let unused = 64 - element_type.bits();
-            let integer = value.to_integer(i64::MIN >> unused, (i64::MAX >> unused).cast_unsigned());
-            write_bits(bytes, ((integer as i64) << unused >> unused).cast_unsigned());
+            let integer =
+                value.to_integer(i64::MIN >> unused, (i64::MAX >> unused).cast_unsigned());
+            write_bits(
+                bytes,
+                ((integer as i64) << unused >> unused).cast_unsigned(),
+            );
         }
         ElementClass::Unsigned => {
             let unused = 64 - element_type.bits();
@@ -160,7 +164,9 @@ fn encode_float(element_type: ElementType, value: Scalar, bytes: &mut [u8]) {
     let bits = match bytes.len() {
         8 => value.to_f64().to_bits(),
         4 => (value.to_f64_for_rounding() as f32).to_bits().into(),
-        2 if element_type == ElementType::BF16 => f64_to_bf16(value.to_f64_for_rounding()).to_bits().into(),
+        2 if element_type == ElementType::BF16 => {
+            f64_to_bf16(value.to_f64_for_rounding()).to_bits().into()
+        }
         2 => f64_to_f16(value.to_f64_for_rounding()).to_bits().into(),
         _ => small_float::encode(element_type, value.to_f64_for_rounding()).into(),
     };

@@ -78,7 +78,11 @@ impl FloatFormat {
     /// The exponent of the smallest normal value.
     const fn min_exponent(&self) -> i32 {
         // Without a zero, exponent field 0 is as normal as the others.
-        if self.has_zero() { 1 - self.bias } else { -self.bias }
+        if self.has_zero() {
+            1 - self.bias
+        } else {
+            -self.bias
+        }
     }
 
     /// The exponent and mantissa fields, all ones.
@@ -101,7 +105,11 @@ impl FloatFormat {
     }
 
     const fn sign_bit(&self) -> u64 {
-        if self.has_sign { 1 << (self.exponent_bits + self.mantissa_bits) } else { 0 }
+        if self.has_sign {
+            1 << (self.exponent_bits + self.mantissa_bits)
+        } else {
+            0
+        }
     }
 
     /// The value of a bit pattern; bits above [`FloatFormat::bits`] are ignored.
@@ -162,14 +170,22 @@ impl FloatFormat {
         if self.mantissa_bits == 52 {
             return value.to_bits();
         }
-        let sign = if value.is_sign_negative() { self.sign_bit() } else { 0 };
+        let sign = if value.is_sign_negative() {
+            self.sign_bit()
+        } else {
+            0
+        };
         if value.is_nan() {
             return self.nan_bits(sign);
         }
         if !self.has_zero() && value <= 0.0 {
             return self.nan_bits(0);
         }
-        let magnitude = if value.is_infinite() { u64::MAX } else { self.round(value) };
+        let magnitude = if value.is_infinite() {
+            u64::MAX
+        } else {
+            self.round(value)
+        };
         if magnitude > self.max_finite_bits() {
             return self.overflow_bits(sign);
         }
@@ -195,7 +211,11 @@ impl FloatFormat {
         }
         let rounded = shift_right_to_even(significand, dropped);
         // A normal value's implied one, and a carry out of the mantissa, add to the exponent field.
-        let field = if below_normal > 0 { 0 } else { (exponent + self.bias - 1) as u64 };
+        let field = if below_normal > 0 {
+            0
+        } else {
+            (exponent + self.bias - 1) as u64
+        };
         (field << self.mantissa_bits) + rounded
     }
 
@@ -317,7 +337,11 @@ fn shift_right_to_even(value: u64, bits: u32) -> u64 {
     let half = 1u64 << (bits - 1);
     let kept = value >> bits;
     let rest = value & ((half << 1) - 1);
-    if rest > half || (rest == half && kept & 1 == 1) { kept + 1 } else { kept }
+    if rest > half || (rest == half && kept & 1 == 1) {
+        kept + 1
+    } else {
+        kept
+    }
 }
 
 /// 2 to this power, subnormals included.

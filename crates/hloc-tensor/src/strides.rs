@@ -11,7 +11,8 @@ pub fn num_elements(dims: &[i64]) -> Option<i64> {
     if dims.contains(&0) {
         return Some(0);
     }
-    dims.iter().try_fold(1i64, |count, &dim| count.checked_mul(dim))
+    dims.iter()
+        .try_fold(1i64, |count, &dim| count.checked_mul(dim))
 }
 
 /// The row-major strides, in elements: `&[2, 3, 4]` gives `[12, 4, 1]`.
@@ -24,6 +25,20 @@ pub fn row_major_strides(dims: &[i64]) -> Vec<i64> {
         strides[i - 1] = strides[i].saturating_mul(dims[i]);
     }
     strides
+}
+
+/// The index of the element at a row-major position: position 5 of `&[2, 3]` is `[1, 2]`.
+///
+/// The position is below the number of elements; beyond it, the index wraps around.
+pub fn index_at(dims: &[i64], position: usize) -> Vec<i64> {
+    let mut index = vec![0; dims.len()];
+    let mut rest = position as i64;
+    for (place, &dim) in index.iter_mut().zip(dims).rev() {
+        let dim = dim.max(1);
+        *place = rest % dim;
+        rest /= dim;
+    }
+    index
 }
 
 /// Walks all indices of an array in row-major order, without an allocation per step.
@@ -59,7 +74,11 @@ impl IndexIter {
         IndexIter {
             dims: dims.to_vec(),
             index: vec![0; dims.len()],
-            state: if empty { WalkState::Done } else { WalkState::BeforeFirst },
+            state: if empty {
+                WalkState::Done
+            } else {
+                WalkState::BeforeFirst
+            },
         }
     }
 
@@ -96,7 +115,7 @@ impl Iterator for IndexIter {
 
 #[cfg(test)]
 mod tests {
-    use super::{IndexIter, num_elements, row_major_strides};
+    use super::{IndexIter, index_at, num_elements, row_major_strides};
 
     #[test]
     fn counts_elements() {
@@ -112,7 +131,10 @@ mod tests {
         assert_eq!(row_major_strides(&[2, 3, 4]), [12, 4, 1]);
         assert_eq!(row_major_strides(&[5]), [1]);
         assert_eq!(row_major_strides(&[]), [0i64; 0]);
-        assert_eq!(row_major_strides(&[3, i64::MAX, i64::MAX]), [i64::MAX, i64::MAX, 1]);
+        assert_eq!(
+            row_major_strides(&[3, i64::MAX, i64::MAX]),
+            [i64::MAX, i64::MAX, 1]
+        );
     }
 
     #[test]
@@ -122,5 +144,13 @@ mod tests {
         assert_eq!(IndexIter::new(&[]).collect::<Vec<_>>(), [[0i64; 0]]);
         assert_eq!(IndexIter::new(&[3, 0]).count(), 0);
         assert_eq!(IndexIter::new(&[-1]).count(), 0);
+    }
+
+    #[test]
+    fn positions_and_indices_agree() {
+        let dims = [2, 3, 4];
+        for (position, index) in IndexIter::new(&dims).enumerate() {
+            assert_eq!(index_at(&dims, position), index);
+        }
     }
 }
