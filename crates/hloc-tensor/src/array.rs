@@ -291,3 +291,127 @@ fn out_of_memory(element_type: ElementType, dims: &[i64], bytes: usize) -> Tenso
         bytes,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+
+    use super::Array;
+    use crate::{Complex, Element, ElementType, Scalar, TensorError};
+
+    #[test]
+    fn elements_come_back_as_they_went_in() {
+        fn check<T: Element + std::fmt::Debug>(values: [T; 2]) {
+            let array = Array::from_slice(&[2, 1], &values).expect("two elements");
+            assert_eq!(array.element_type(), T::TYPE);
+            assert_eq!(array.as_slice::<T>(), Some(&values[..]));
+            assert_eq!(array.to_vec::<T>(), Some(values.to_vec()));
+            let copy =
+                Array::new(T::TYPE, &[2, 1], array.bytes().to_vec()).expect("the same bytes");
+            assert_eq!(copy, array);
+        }
+        check([true, false]);
+        check([-1i8, 2]);
+        check([-1i16, 2]);
+        check([-1i32, 2]);
+        check([-1i64, 2]);
+        check([1u8, 200]);
+        check([1u16, 2]);
+        check([1u32, 2]);
+        check([1u64, 2]);
+        check([f16::from_f32(0.5), f16::MAX]);
+        check([bf16::from_f32(0.5), bf16::MAX]);
+        check([0.5f32, -1.0]);
+        check([0.5f64, -1.0]);
+        check([Complex::new(1.0f32, 2.0), Complex::new(3.0, 4.0)]);
+        check([Complex::new(1.0f64, 2.0), Complex::new(3.0, 4.0)]);
+    }
+
+    #[test]
+    fn sizes_are_checked() {
+        let wrong = |dims: &[i64]| Array::zeros(ElementType::F64, dims).map(|_| ());
+        assert!(matches!(wrong(&[-1]), Err(TensorError::InvalidSize { .. })));
+        assert!(matches!(
+            wrong(&[i64::MAX, 3]),
+            Err(TensorError::InvalidSize { .. })
+        ));
+        assert!(matches!(
+            wrong(&[i64::MAX]),
+            Err(TensorError::InvalidSize { .. })
+        ));
+        assert!(matches!(
+            wrong(&[1 << 59]),
+            Err(TensorError::OutOfMemory { .. })
+        ));
+        let short = Array::new(ElementType::F32, &[2], vec![0; 7]);
+        assert_eq!(
+            short.expect_err("a byte is missing").to_string(),
+            "f32[2] needs 8 bytes, but 7 were given"
+        );
+        assert!(Array::from_slice(&[2], &[1u8]).is_err());
+        assert_eq!(
+            Array::zeros(ElementType::F32, &[0, i64::MAX])
+                .expect("no elements")
+                .num_elements(),
+            0
+        );
+    }
+
+    #[test]
+    fn data_is_aligned() {
+        for count in [1, 63, 64, 65, 1000] {
+            let array = Array::zeros(ElementType::U8, &[count]).expect("small");
+            assert_eq!(array.bytes().as_ptr().addr() % 64, 0);
+            assert_eq!(array.bytes().len(), count as usize);
+        }
+    }
+
+    #[test]
+    fn writing_to_a_shared_array_copies() {
+        let mut array = Array::from_slice(&[2], &[1i32, 2]).expect("two elements");
+        let shared = array.clone();
+        let reshaped = array.reshaped(&[2, 1]).expect("same size");
+        assert!(!array.is_unique());
+        array.as_mut_slice::<i32>().expect("s32")[0] = 7;
+        assert!(array.is_unique());
+        assert_eq!(shared.as_slice::<i32>(), Some(&[1, 2][..]));
+        assert_eq!(reshaped.as_slice::<i32>(), Some(&[1, 2][..]));
+        assert_eq!(array.as_slice::<i32>(), Some(&[7, 2][..]));
+        assert!(array.reshaped(&[3]).is_err());
+        assert!(array.as_slice::<u32>().is_none());
+    }
+
+    #[test]
+    fn each_value_has_one_representation() {
+        let array =
+            |element_type, byte: u8| Array::new(element_type, &[], vec![byte]).expect("one byte");
+        assert_eq!(array(ElementType::Pred, 2).bytes(), [1]);
+        assert_eq!(array(ElementType::S4, 0x0f).bytes(), [0xff]);
+        assert_eq!(array(ElementType::S4, 0x0f).get(0), Scalar::Int(-1));
+        assert_eq!(array(ElementType::U4, 0xff).get(0), Scalar::Uint(15));
+        assert_eq!(array(ElementType::S1, 1).get(0), Scalar::Int(-1));
+        assert_eq!(
+            array(ElementType::F4E2M1Fn, 0xf7).get(0),
+            Scalar::Float(6.0)
+        );
+    }
+
+    #[test]
+    fn elements_are_read_and_written_one_by_one() {
+        let mut array = Array::zeros(ElementType::BF16, &[2]).expect("two elements");
+        array.set(1, Scalar::Float(1.00390625));
+        assert_eq!(array.get(1), Scalar::Float(1.0));
+        array.set(0, Scalar::Int(-3));
+        assert_eq!(
+            array.as_slice::<bf16>(),
+            Some(&[bf16::from_f32(-3.0), bf16::ONE][..])
+        );
+        let mut array = Array::scalar(Complex::new(1.0f64, 2.0));
+        assert_eq!(array.get(0), Scalar::Complex(1.0, 2.0));
+        array.set(0, Scalar::Complex(-0.5, 4.0));
+        assert_eq!(array.as_slice(), Some(&[Complex::new(-0.5f64, 4.0)][..]));
+        let mut array = Array::scalar(0u64);
+        array.set(0, Scalar::Uint(u64::MAX));
+        assert_eq!(array.get(0), Scalar::Uint(u64::MAX));
+    }
+}

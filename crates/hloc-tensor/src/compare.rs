@@ -214,3 +214,109 @@ fn is_near(distance: f64, want: f64, rtol: f64, atol: f64) -> bool {
 fn same(got: f64, want: f64) -> bool {
     got == want || (got.is_nan() && want.is_nan())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Mismatch, Tolerance, compare};
+    use crate::{Array, Complex, Element, Scalar};
+
+    fn array<T: Element>(values: &[T]) -> Array {
+        Array::from_slice(&[values.len() as i64], values).expect("one dimension")
+    }
+
+    fn equal<T: Element>(got: &[T], want: &[T], tolerance: Tolerance) -> bool {
+        compare(&array(got), &array(want), tolerance).is_ok()
+    }
+
+    #[test]
+    fn mismatches_are_counted_and_the_first_is_shown() {
+        let got = Array::from_slice(&[2, 2], &[1.0f32, 2.0, 3.0, 4.0]).expect("four elements");
+        let want = Array::from_slice(&[2, 2], &[1.0f32, 2.0, 0.1, 5.0]).expect("four elements");
+        let mismatch = compare(&got, &want, Tolerance::Ulps(4)).expect_err("two differ");
+        assert_eq!(
+            mismatch.to_string(),
+            "2 of 4 elements differ, first at [1, 0]: got 3.0, want 0.1"
+        );
+        assert!(matches!(
+            mismatch,
+            Mismatch::Elements {
+                count: 2,
+                got: Scalar::Float(3.0),
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn shapes_must_agree() {
+        let mismatch = compare(&array(&[1i32]), &Array::scalar(1i32), Tolerance::Bits);
+        assert_eq!(
+            mismatch.expect_err("other dimensions").to_string(),
+            "got s32[1], want s32[]"
+        );
+        assert!(compare(&array(&[1i32]), &array(&[1u32]), Tolerance::Bits).is_err());
+    }
+
+    #[test]
+    fn zeros_nans_and_infinities() {
+        let (nan, other_nan) = (f32::NAN, f32::from_bits(0xffc0_0001));
+        let close = Tolerance::Close {
+            rtol: 1e-3,
+            atol: 0.0,
+        };
+        for tolerance in [Tolerance::Ulps(0), close] {
+            assert!(equal(&[0.0f32, nan], &[-0.0, other_nan], tolerance));
+            assert!(!equal(&[nan], &[1.0], tolerance));
+            assert!(!equal(&[f32::INFINITY], &[f32::NEG_INFINITY], tolerance));
+        }
+        assert!(!equal(&[f32::INFINITY], &[f32::MAX], Tolerance::Ulps(1)));
+        assert!(!equal(&[f32::MAX], &[f32::INFINITY], close));
+        assert!(!equal(&[0.0f32], &[-0.0], Tolerance::Bits));
+        assert!(!equal(&[nan], &[other_nan], Tolerance::Bits));
+        assert!(equal(&[nan], &[nan], Tolerance::Bits));
+    }
+
+    #[test]
+    fn ulps_are_those_of_the_element_type() {
+        let step = half::bf16::from_bits(half::bf16::ONE.to_bits() + 2);
+        assert!(equal(&[step], &[half::bf16::ONE], Tolerance::Ulps(2)));
+        assert!(!equal(&[step], &[half::bf16::ONE], Tolerance::Ulps(1)));
+        let tiny = f64::from_bits(1);
+        assert!(equal(&[tiny], &[-tiny], Tolerance::Ulps(2)));
+        assert!(!equal(&[tiny], &[-tiny], Tolerance::Ulps(1)));
+        let next = 1.0f32.next_up();
+        assert!(equal(
+            &[Complex::new(next, 1.0)],
+            &[Complex::new(1.0, next)],
+            Tolerance::Ulps(1)
+        ));
+        assert!(!equal(&[2i32], &[1], Tolerance::Ulps(9)));
+    }
+
+    #[test]
+    fn relative_and_absolute_tolerances_add_up() {
+        let tolerance = Tolerance::Close {
+            rtol: 0.01,
+            atol: 0.5,
+        };
+        assert!(equal(&[101.5f64], &[100.0], tolerance));
+        assert!(!equal(&[101.6f64], &[100.0], tolerance));
+        assert!(equal(&[101i64], &[100], tolerance));
+        assert!(equal(
+            &[Complex::new(100.0f64, 0.9)],
+            &[Complex::new(100.0, 0.0)],
+            tolerance
+        ));
+        let infinite = Complex::new(f64::INFINITY, 1.0);
+        assert!(equal(
+            &[Complex::new(f64::INFINITY, 1.1)],
+            &[infinite],
+            tolerance
+        ));
+        assert!(!equal(
+            &[Complex::new(f64::INFINITY, 9.0)],
+            &[infinite],
+            tolerance
+        ));
+    }
+}

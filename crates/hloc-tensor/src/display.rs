@@ -72,6 +72,9 @@ fn elements_text(array: &Array, indent: usize) -> String {
     if array.num_elements() == 0 {
         return "[]".to_owned();
     }
+    if dims.is_empty() {
+        return format_scalar(array.element_type(), array.get(0));
+    }
     let elide = array.num_elements() > MAX_ELEMENTS;
     let positions = shown_positions(dims, elide);
     let mut printer = Printer {
@@ -212,5 +215,120 @@ impl<Cells: Iterator<Item = String>> Printer<'_, Cells> {
         self.out.push('\n');
         self.out
             .extend(std::iter::repeat_n(' ', self.indent + depth + 1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+
+    use crate::{Array, Complex, Element, ElementType};
+
+    fn text<T: Element>(dims: &[i64], values: &[T]) -> String {
+        Array::from_slice(dims, values)
+            .expect("matching dimensions")
+            .to_string()
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        assert_eq!(
+            text(
+                &[2, 3],
+                &[1.0f32, 0.1, -3.25, 1e-3, f32::NAN, f32::NEG_INFINITY]
+            ),
+            "f32[2,3] [[ 1.   ,  0.1  , -3.25 ],\n          [ 0.001,    nan,   -inf]]"
+        );
+        assert_eq!(
+            text(&[2, 2], &[1i32, -20, 3, 4]),
+            "s32[2,2] [[  1, -20],\n          [  3,   4]]"
+        );
+        assert_eq!(text(&[2], &[true, false]), "pred[2] [ true, false]");
+        assert_eq!(
+            text(&[1, 2, 1], &[1u8, 2]),
+            "u8[1,2,1] [[[1],\n            [2]]]"
+        );
+        assert_eq!(
+            text(&[2, 1, 1], &[1u8, 2]),
+            "u8[2,1,1] [[[1]],\n\n           [[2]]]"
+        );
+    }
+
+    #[test]
+    fn scalars_and_empty_arrays() {
+        assert_eq!(Array::scalar(3.0f32).to_string(), "f32[] 3.0");
+        assert_eq!(Array::scalar(-0.0f64).to_string(), "f64[] -0.0");
+        assert_eq!(Array::scalar(true).to_string(), "pred[] true");
+        assert_eq!(
+            Array::scalar(u64::MAX).to_string(),
+            "u64[] 18446744073709551615"
+        );
+        assert_eq!(text::<f32>(&[0, 3], &[]), "f32[0,3] []");
+        assert_eq!(format!("{:?}", Array::scalar(1i8)), "s8[] 1");
+    }
+
+    #[test]
+    fn floats_print_the_fewest_digits_of_their_type() {
+        assert_eq!(Array::scalar(0.1f32).to_string(), "f32[] 0.1");
+        assert_eq!(Array::scalar(bf16::from_f32(0.1)).to_string(), "bf16[] 0.1");
+        assert_eq!(
+            Array::scalar(f16::from_f32(1.0 / 3.0)).to_string(),
+            "f16[] 0.3333"
+        );
+        assert_eq!(Array::scalar(bf16::MAX).to_string(), "bf16[] 3.39e38");
+        assert_eq!(
+            Array::scalar(16_777_216.0f32).to_string(),
+            "f32[] 16777216.0"
+        );
+        assert_eq!(Array::scalar(1e-5f32).to_string(), "f32[] 1e-5");
+        assert_eq!(text(&[2], &[1e300f64, -2.5]), "f64[2] [ 1e300, -2.5e0]");
+        let least = Array::zeros(ElementType::F8E8M0Fnu, &[]).expect("one element");
+        assert_eq!(least.to_string(), "f8e8m0fnu[] 6e-39");
+    }
+
+    #[test]
+    fn complex_numbers_print_both_parts() {
+        let values = [
+            Complex::new(1.0f32, 2.0),
+            Complex::new(-0.5, -0.0),
+            Complex::new(f32::NAN, f32::INFINITY),
+        ];
+        assert_eq!(text(&[3], &values), "c64[3] [    1+2j,  -0.5-0j, nan+infj]");
+    }
+
+    #[test]
+    fn large_arrays_show_their_edges() {
+        let values: Vec<i32> = (0..2000).collect();
+        assert_eq!(
+            text(&[2000], &values),
+            "s32[2000] [   0,    1,    2, ..., 1997, 1998, 1999]"
+        );
+        let lines = text(&[20, 100], &values);
+        assert_eq!(lines.lines().count(), 7);
+        assert_eq!(lines.lines().nth(3), Some("             ...,"));
+        assert!(lines.ends_with("[1900, 1901, 1902, ..., 1997, 1998, 1999]]"));
+        assert!(!text(&[1000], &values[..1000]).contains("..."));
+    }
+
+    #[test]
+    fn long_rows_break_within_the_width() {
+        let values: Vec<i32> = (0..100).collect();
+        let lines = text(&[1, 100], &values);
+        assert!(lines.lines().count() > 1);
+        assert!(lines.lines().all(|line| line.len() <= 78));
+        let shown: Vec<i32> = lines
+            .split_once("] ")
+            .expect("a header")
+            .1
+            .split(',')
+            .filter_map(|item| item.trim_matches(['[', ']', ' ', '\n']).parse().ok())
+            .collect();
+        assert_eq!(shown, values);
+    }
+
+    #[test]
+    fn many_dimensions_print_flat() {
+        let array = Array::zeros(ElementType::S8, &[1; 50_000]).expect("one element");
+        assert!(array.to_string().ends_with("] [0]"));
     }
 }

@@ -177,7 +177,18 @@ pub fn write(mut writer: impl Write, array: &Array) -> Result<(), TensorError> {
         dims: array.dims().to_vec(),
     };
     writer.write_all(&header.to_bytes())?;
-    writer.write_all(array.bytes())?;
+    let bits = array.element_type().bits();
+    if bits < 8 {
+        // ml_dtypes leaves the bits above an element zero, where `Array` extends the sign.
+        let masked: Vec<u8> = array
+            .bytes()
+            .iter()
+            .map(|byte| byte & ((1 << bits) - 1))
+            .collect();
+        writer.write_all(&masked)?;
+    } else {
+        writer.write_all(array.bytes())?;
+    }
     Ok(())
 }
 
@@ -199,4 +210,170 @@ fn to_row_major(dims: &[i64], item_size: usize, bytes: &[u8]) -> Vec<u8> {
         result.extend_from_slice(&bytes[position as usize * item_size..][..item_size]);
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NpyKind, read, write};
+    use crate::{Array, ElementType, Scalar, TensorError};
+
+    /// A version 1.0 file.
+    fn file(header: &str, data: &[u8]) -> Vec<u8> {
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend_from_slice(data);
+        bytes
+    }
+
+    fn load(header: &str, data: &[u8], element_type: ElementType) -> Result<Array, TensorError> {
+        read(&file(header, data)[..])?.into_array(element_type)
+    }
+
+    #[test]
+    fn every_element_type_survives_a_file() {
+        for &element_type in ElementType::ALL {
+            let mut array = Array::zeros(element_type, &[2, 3]).expect("six elements");
+            array.set(4, Scalar::Float(1.0));
+            let mut bytes = Vec::new();
+            write(&mut bytes, &array).expect("a vector takes all");
+            assert_eq!((bytes.len() - array.bytes().len()) % 64, 0);
+            let back = read(&bytes[..]).expect("just written");
+            assert!(
+                back.element_type()
+                    .is_none_or(|named| named == element_type)
+            );
+            assert_eq!(back.into_array(element_type).expect("its own type"), array);
+        }
+    }
+
+    #[test]
+    fn files_have_the_form_that_numpy_writes() {
+        let mut bytes = Vec::new();
+        write(
+            &mut bytes,
+            &Array::from_slice(&[3], &[1u8, 2, 3]).expect("three elements"),
+        )
+        .expect("written");
+        let header = "{'descr': '|u1', 'fortran_order': False, 'shape': (3,), }";
+        assert_eq!(bytes[..10], *b"\x93NUMPY\x01\x00v\x00");
+        assert_eq!(bytes[10..128], *format!("{header:<117}\n").as_bytes());
+        assert_eq!(bytes[128..], [1, 2, 3]);
+    }
+
+    #[test]
+    fn both_byte_orders_and_both_index_orders() {
+        let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n";
+        let array = load(
+            header,
+            &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6],
+            ElementType::S16,
+        );
+        assert_eq!(
+            array.expect("readable").as_slice::<i16>(),
+            Some(&[1, 2, 3, 4, 5, 6][..])
+        );
+        let header = "{'descr': '>c8', 'fortran_order': False, 'shape': ()}";
+        let data = [1.0f32.to_be_bytes(), 2.0f32.to_be_bytes()].concat();
+        let array = load(header, &data, ElementType::C64).expect("readable");
+        assert_eq!(array.get(0), Scalar::Complex(1.0, 2.0));
+    }
+
+    #[test]
+    fn raw_bytes_take_the_type_the_caller_wants() {
+        let header = "{'descr': '<V1', 'fortran_order': False, 'shape': (2,), }";
+        let array = load(header, &[0x0f, 1], ElementType::S4).expect("one byte");
+        assert_eq!(
+            [array.get(0), array.get(1)],
+            [Scalar::Int(-1), Scalar::Int(1)]
+        );
+        assert!(load(header, &[0x38, 0], ElementType::F8E4M3Fn).is_ok());
+        assert!(load(header, &[1, 0], ElementType::Pred).is_err());
+        let header = "{'descr': '|V2', 'fortran_order': False, 'shape': (1,), }";
+        assert!(load(header, &[0x80, 0x3f], ElementType::BF16).is_ok());
+        assert!(load(header, &[0x80, 0x3f], ElementType::F16).is_err());
+        let header = "{'descr': '<f1', 'fortran_order': False, 'shape': (1,), }";
+        assert!(load(header, &[0x3c], ElementType::F8E5M2).is_ok());
+        let header = "{'descr': '<i4', 'fortran_order': False, 'shape': (), }";
+        let error = load(header, &[0; 4], ElementType::F32).expect_err("integers");
+        assert_eq!(
+            error.to_string(),
+            "NumPy type `<i4` does not hold f32 elements"
+        );
+    }
+
+    #[test]
+    fn what_is_no_plain_array_is_refused() {
+        let unsupported = [
+            "'<U3'",
+            "'|O'",
+            "'|S4'",
+            "[('a', '<f4')]",
+            "'<f16'",
+            "'<M8[ns]'",
+            "'|V16'",
+            "''",
+            "'é'",
+        ];
+        for descr in unsupported {
+            let header = format!("{{'descr': {descr}, 'fortran_order': False, 'shape': (), }}");
+            let error = load(&header, &[0; 16], ElementType::F32).expect_err(descr);
+            assert!(
+                matches!(error, TensorError::UnsupportedNpyType { .. }),
+                "{descr}: {error}"
+            );
+        }
+        for header in [
+            "",
+            "{",
+            "{}",
+            "{'descr': '<f4', 'fortran_order': False}",
+            "{'descr': '<f4', 'fortran_order': 0, 'shape': ()}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (9999999999, 9999999999)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2305843009213693952,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (5,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), 'more': 1}",
+        ] {
+            let error = load(header, &[0; 16], ElementType::F32).expect_err(header);
+            assert!(
+                matches!(error, TensorError::MalformedNpy(_)),
+                "{header}: {error}"
+            );
+        }
+        assert!(read(&b"\x93NUMPY\x04\x00"[..]).is_err());
+        assert!(read(&b"\x93NUMPY\x02\x00\xff\xff\xff\xff"[..]).is_err());
+        assert!(read(&b"PK"[..]).is_err());
+    }
+
+    #[test]
+    fn damaged_files_never_panic() {
+        let mut bytes = Vec::new();
+        write(
+            &mut bytes,
+            &Array::from_slice(&[2, 2], &[1i16, 2, 3, 4]).expect("four elements"),
+        )
+        .expect("written");
+        for position in 0..bytes.len() {
+            assert!(read(&bytes[..position]).is_err());
+            for value in [0, b'9', b'(', 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[position] = value;
+                if let Ok(array) = read(&damaged[..]) {
+                    assert!(array.kind() != NpyKind::Complex);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn long_headers_use_the_wide_form() {
+        let array = Array::zeros(ElementType::U8, &[1; 22_000]).expect("one element");
+        let mut bytes = Vec::new();
+        write(&mut bytes, &array).expect("written");
+        assert_eq!(bytes[6], 2);
+        assert_eq!(bytes.len() % 64, 1);
+        assert!(read(&bytes[..]).is_err(), "longer than this reader takes");
+    }
 }

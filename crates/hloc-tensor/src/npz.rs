@@ -89,3 +89,84 @@ fn archive_error(error: ZipError) -> TensorError {
     }
     TensorError::MalformedNpz(error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use zip::write::SimpleFileOptions;
+    use zip::{CompressionMethod, ZipWriter};
+
+    use super::{npy, read_from, write_to};
+    use crate::{Array, ElementType, TensorError};
+
+    #[test]
+    fn arrays_survive_an_archive_in_order() {
+        let arrays = [
+            (
+                "b".to_owned(),
+                Array::from_slice(&[2], &[1.5f32, 2.5]).expect("two elements"),
+            ),
+            ("a".to_owned(), Array::scalar(true)),
+        ];
+        let mut archive = Cursor::new(Vec::new());
+        write_to(&mut archive, &arrays).expect("written");
+        let back = read_from(archive).expect("readable");
+        assert_eq!(
+            back.iter()
+                .map(|(name, _)| name.as_str())
+                .collect::<Vec<_>>(),
+            ["b", "a"]
+        );
+        for ((_, array), (_, want)) in back.into_iter().zip(&arrays) {
+            assert_eq!(
+                array.into_array(want.element_type()).expect("its own type"),
+                *want
+            );
+        }
+    }
+
+    /// An archive with one member.
+    fn archive(name: &str, method: CompressionMethod, contents: &[u8]) -> Cursor<Vec<u8>> {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default().compression_method(method);
+        writer.start_file(name, options).expect("started");
+        writer.write_all(contents).expect("written");
+        writer.finish().expect("finished")
+    }
+
+    #[test]
+    fn compressed_members_are_read() {
+        let array = Array::zeros(ElementType::F64, &[1000]).expect("small");
+        let mut contents = Vec::new();
+        npy::write(&mut contents, &array).expect("written");
+        let archive = archive("x.npy", CompressionMethod::Deflated, &contents);
+        assert!(archive.get_ref().len() < 1000);
+        let (name, back) = read_from(archive).expect("readable").remove(0);
+        assert_eq!(
+            (
+                name.as_str(),
+                back.into_array(ElementType::F64).expect("f64")
+            ),
+            ("x", array)
+        );
+    }
+
+    #[test]
+    fn broken_archives_are_refused() {
+        assert!(matches!(
+            read_from(Cursor::new(b"not a zip")),
+            Err(TensorError::MalformedNpz(_))
+        ));
+        let error =
+            read_from(archive("x.txt", CompressionMethod::Stored, b"")).expect_err("no array");
+        assert_eq!(
+            error.to_string(),
+            "not a readable .npz archive: member `x.txt` is not an .npy file"
+        );
+        let error = read_from(archive("x.npy", CompressionMethod::Stored, b"")).expect_err("empty");
+        assert_eq!(error.to_string(), "in member `x`");
+        let duplicates = ["x", "x"].map(|name| (name.to_owned(), Array::scalar(1i8)));
+        assert!(write_to(Cursor::new(Vec::new()), &duplicates).is_err());
+    }
+}

@@ -194,3 +194,115 @@ fn write_bits(bytes: &mut [u8], bits: u64) {
         bytes.copy_from_slice(&buffer[8 - size..]);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Scalar;
+    use crate::ElementType;
+
+    #[test]
+    fn integers_wrap_and_floats_saturate() {
+        for (value, element_type, want) in [
+            (Scalar::Int(300), ElementType::S8, Scalar::Int(44)),
+            (Scalar::Int(-1), ElementType::U16, Scalar::Uint(0xffff)),
+            (Scalar::Int(-1), ElementType::U64, Scalar::Uint(u64::MAX)),
+            (Scalar::Uint(u64::MAX), ElementType::S64, Scalar::Int(-1)),
+            (Scalar::Uint(9), ElementType::S4, Scalar::Int(-7)),
+            (Scalar::Int(1), ElementType::S1, Scalar::Int(-1)),
+            (Scalar::Float(2.9), ElementType::S8, Scalar::Int(2)),
+            (Scalar::Float(-2.9), ElementType::S8, Scalar::Int(-2)),
+            (Scalar::Float(300.0), ElementType::S8, Scalar::Int(127)),
+            (Scalar::Float(-1.0), ElementType::U8, Scalar::Uint(0)),
+            (Scalar::Float(9.0), ElementType::S4, Scalar::Int(7)),
+            (
+                Scalar::Float(1e30),
+                ElementType::U64,
+                Scalar::Uint(u64::MAX),
+            ),
+            (
+                Scalar::Float(f64::NEG_INFINITY),
+                ElementType::S64,
+                Scalar::Int(i64::MIN),
+            ),
+            (Scalar::Float(f64::NAN), ElementType::S32, Scalar::Int(0)),
+            (Scalar::Pred(true), ElementType::S32, Scalar::Int(1)),
+            (Scalar::Complex(3.5, 9.0), ElementType::U8, Scalar::Uint(3)),
+        ] {
+            assert_eq!(
+                value.converted(element_type),
+                want,
+                "{value:?} to {element_type}"
+            );
+        }
+    }
+
+    #[test]
+    fn predicates_and_complex_numbers_convert() {
+        assert_eq!(
+            Scalar::Float(f64::NAN).converted(ElementType::Pred),
+            Scalar::Pred(true)
+        );
+        assert_eq!(
+            Scalar::Float(-0.0).converted(ElementType::Pred),
+            Scalar::Pred(false)
+        );
+        assert_eq!(
+            Scalar::Complex(0.0, 2.0).converted(ElementType::Pred),
+            Scalar::Pred(false)
+        );
+        assert_eq!(
+            Scalar::Int(-2).converted(ElementType::C64),
+            Scalar::Complex(-2.0, 0.0)
+        );
+        assert_eq!(
+            Scalar::Complex(0.1, -0.1).converted(ElementType::C64),
+            Scalar::Complex(0.1f32.into(), (-0.1f32).into())
+        );
+    }
+
+    #[test]
+    fn large_integers_round_once_to_floats() {
+        // 2⁶² + half a `bf16` step + 1: rounding to `f64` first would make it a tie.
+        let value = (1i64 << 62) + (1 << 54) + 1;
+        assert_eq!(
+            Scalar::Int(value).converted(ElementType::BF16),
+            Scalar::Float(((1i64 << 62) + (1 << 55)) as f64)
+        );
+        let tie = (1i64 << 62) + (1 << 54);
+        assert_eq!(
+            Scalar::Int(-tie).converted(ElementType::BF16),
+            Scalar::Float(-((1i64 << 62) as f64))
+        );
+        for value in [
+            value,
+            -value,
+            i64::MAX,
+            i64::MIN,
+            (1 << 53) + 1,
+            (1 << 24) + 1,
+            16_777_219,
+        ] {
+            assert_eq!(
+                Scalar::Int(value).converted(ElementType::F32),
+                Scalar::Float((value as f32).into())
+            );
+        }
+        let value = u64::MAX - 1;
+        assert_eq!(
+            Scalar::Uint(value).converted(ElementType::F32),
+            Scalar::Float((value as f32).into())
+        );
+        assert_eq!(
+            Scalar::Uint(value).converted(ElementType::F64),
+            Scalar::Float(value as f64)
+        );
+    }
+
+    #[test]
+    fn elements_of_every_type_survive() {
+        for &element_type in ElementType::ALL {
+            let one = Scalar::Float(1.0).converted(element_type);
+            assert_eq!(one.converted(element_type), one, "{element_type}");
+        }
+    }
+}

@@ -352,3 +352,192 @@ const fn power_of_two(exponent: i32) -> f64 {
         f64::from_bits(1 << (exponent + 1074))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{NanKind, decode, encode, f64_to_bf16, f64_to_f16, float_format, power_of_two};
+    use crate::ElementType;
+
+    const ONE_BYTE: [ElementType; 11] = [
+        ElementType::F4E2M1Fn,
+        ElementType::F6E2M3Fn,
+        ElementType::F6E3M2Fn,
+        ElementType::F8E3M4,
+        ElementType::F8E4M3,
+        ElementType::F8E4M3Fn,
+        ElementType::F8E4M3B11Fnuz,
+        ElementType::F8E4M3Fnuz,
+        ElementType::F8E5M2,
+        ElementType::F8E5M2Fnuz,
+        ElementType::F8E8M0Fnu,
+    ];
+
+    #[test]
+    fn every_float_type_has_a_format_of_its_width() {
+        for &element_type in ElementType::ALL {
+            let format = float_format(element_type);
+            assert_eq!(format.is_some(), element_type.is_float());
+            assert_eq!(
+                format.map(|format| format.bits()),
+                format.map(|_| element_type.bits())
+            );
+        }
+    }
+
+    /// Largest, smallest normal and smallest positive value, as the formats are defined.
+    #[test]
+    fn ranges_are_those_of_the_specification() {
+        let p = power_of_two;
+        for (element_type, max, min_normal, min_positive) in [
+            (ElementType::F8E5M2, 57344.0, p(-14), p(-16)),
+            (ElementType::F8E4M3, 240.0, p(-6), p(-9)),
+            (ElementType::F8E4M3Fn, 448.0, p(-6), p(-9)),
+            (ElementType::F8E3M4, 15.5, 0.25, p(-6)),
+            (ElementType::F8E4M3B11Fnuz, 30.0, p(-10), p(-13)),
+            (ElementType::F8E4M3Fnuz, 240.0, p(-7), p(-10)),
+            (ElementType::F8E5M2Fnuz, 57344.0, p(-15), p(-17)),
+            (ElementType::F8E8M0Fnu, p(127), p(-127), p(-127)),
+            (ElementType::F6E2M3Fn, 7.5, 1.0, 0.125),
+            (ElementType::F6E3M2Fn, 28.0, 0.25, 0.0625),
+            (ElementType::F4E2M1Fn, 6.0, 1.0, 0.5),
+            (ElementType::F16, 65504.0, p(-14), p(-24)),
+            (ElementType::BF16, 255.0 * p(120), p(-126), p(-133)),
+            (ElementType::F32, f64::from(f32::MAX), p(-126), p(-149)),
+            (ElementType::F64, f64::MAX, f64::MIN_POSITIVE, 5e-324),
+        ] {
+            let format = float_format(element_type).expect("a float type");
+            assert_eq!(format.max_finite, max, "{element_type}");
+            assert_eq!(
+                format.decode(format.max_finite_bits()),
+                max,
+                "{element_type}"
+            );
+            assert_eq!(format.min_normal(), min_normal, "{element_type}");
+            assert_eq!(format.min_positive(), min_positive, "{element_type}");
+        }
+    }
+
+    #[test]
+    fn every_value_survives_decoding_and_encoding() {
+        for element_type in ONE_BYTE {
+            for bits in 0..=u8::MAX >> (8 - element_type.bits()) {
+                let value = decode(element_type, bits);
+                if !value.is_nan() {
+                    assert_eq!(encode(element_type, value), bits, "{element_type} {value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_is_to_the_nearest_and_ties_go_to_even() {
+        for element_type in ONE_BYTE
+            .into_iter()
+            .filter(|&t| t != ElementType::F8E8M0Fnu)
+        {
+            let max = float_format(element_type)
+                .expect("a float type")
+                .max_finite_bits() as u8;
+            for low in 0..max {
+                let (below, above) = (decode(element_type, low), decode(element_type, low + 1));
+                let middle = (below + above) / 2.0;
+                let even = low + (low & 1);
+                assert_eq!(
+                    encode(element_type, middle),
+                    even,
+                    "{element_type} {middle}"
+                );
+                assert_eq!(
+                    encode(element_type, middle.next_down()),
+                    low,
+                    "{element_type} {middle}"
+                );
+                assert_eq!(
+                    encode(element_type, middle.next_up()),
+                    low + 1,
+                    "{element_type} {middle}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn overflow_gives_infinity_nan_or_the_largest_value() {
+        assert_eq!(encode(ElementType::F8E4M3Fn, 464.0), 0x7e);
+        assert_eq!(encode(ElementType::F8E4M3Fn, 464.0f64.next_up()), 0x7f);
+        assert_eq!(encode(ElementType::F8E4M3Fn, f64::NEG_INFINITY), 0xff);
+        assert_eq!(encode(ElementType::F8E5M2, 61440.0f64.next_down()), 0x7b);
+        assert_eq!(encode(ElementType::F8E5M2, 61440.0), 0x7c);
+        assert_eq!(encode(ElementType::F8E5M2, -1e9), 0xfc);
+        assert_eq!(encode(ElementType::F8E4M3Fnuz, 1e9), 0x80);
+        assert_eq!(encode(ElementType::F8E5M2Fnuz, f64::INFINITY), 0x80);
+        assert_eq!(encode(ElementType::F4E2M1Fn, 8.0), 0x07);
+        assert_eq!(encode(ElementType::F6E3M2Fn, f64::NEG_INFINITY), 0x3f);
+    }
+
+    #[test]
+    fn zeros_and_nans_follow_each_format() {
+        assert_eq!(encode(ElementType::F8E4M3Fn, -0.0), 0x80);
+        assert_eq!(encode(ElementType::F8E4M3B11Fnuz, -0.0), 0);
+        assert_eq!(encode(ElementType::F8E4M3B11Fnuz, -1e-9), 0);
+        assert_eq!(encode(ElementType::F8E4M3B11Fnuz, f64::NAN), 0x80);
+        assert_eq!(encode(ElementType::F4E2M1Fn, f64::NAN), 0x08);
+        assert_eq!(encode(ElementType::F8E5M2, f64::NAN), 0x7e);
+        assert!(decode(ElementType::F8E5M2, 0x7d).is_nan());
+        assert!(decode(ElementType::F8E4M3Fnuz, 0x80).is_nan());
+        assert_eq!(decode(ElementType::F8E3M4, 0xf0), f64::NEG_INFINITY);
+        let payload =
+            |element_type| float_format(element_type).and_then(|format| format.max_nan_payload());
+        assert_eq!(payload(ElementType::F8E5M2), Some(3));
+        assert_eq!(payload(ElementType::F32), Some(0x7f_ffff));
+        assert_eq!(payload(ElementType::F8E4M3Fn), None);
+        let format = float_format(ElementType::F4E2M1Fn).expect("a float type");
+        assert_eq!((format.nan, format.has_nan()), (NanKind::None, false));
+    }
+
+    #[test]
+    fn powers_of_two_have_no_zero_and_no_sign() {
+        let encode = |value| encode(ElementType::F8E8M0Fnu, value);
+        assert_eq!([encode(1.0), encode(2.0), encode(0.5)], [127, 128, 126]);
+        assert_eq!([encode(1.5), encode(3.0), encode(1.499)], [128, 129, 127]);
+        assert_eq!(
+            [
+                encode(0.0),
+                encode(-1.0),
+                encode(f64::NAN),
+                encode(f64::INFINITY)
+            ],
+            [255; 4]
+        );
+        assert_eq!([encode(1e-300), encode(power_of_two(-127))], [0, 0]);
+        assert_eq!(
+            [
+                encode(1.4 * power_of_two(127)),
+                encode(1.5 * power_of_two(127))
+            ],
+            [254, 255]
+        );
+        assert_eq!(decode(ElementType::F8E8M0Fnu, 0), power_of_two(-127));
+    }
+
+    #[test]
+    fn sixteen_bit_floats_round_once() {
+        // Rounding to `f32` first would land on the tie and lose the last bit.
+        let above_tie = 1.0 + power_of_two(-8) + power_of_two(-40);
+        assert_eq!(f64_to_bf16(above_tie).to_f64(), 1.0 + power_of_two(-7));
+        assert_eq!(f64_to_bf16(1.0 + power_of_two(-8)).to_f64(), 1.0);
+        let above_tie = 1.0 + power_of_two(-11) + power_of_two(-40);
+        assert_eq!(f64_to_f16(above_tie).to_f64(), 1.0 + power_of_two(-10));
+        assert_eq!(f64_to_f16(65519.99).to_f64(), 65504.0);
+        assert!(f64_to_f16(65520.0).is_infinite());
+        assert!(f64_to_bf16(3.4e38).is_infinite());
+        assert!(f64_to_bf16(f64::NAN).is_nan());
+        assert_eq!(f64_to_f16(power_of_two(-24)).to_bits(), 1);
+        assert_eq!(f64_to_f16(power_of_two(-25)).to_bits(), 0);
+        for bits in 0..=u16::MAX {
+            let (f16, bf16) = (half::f16::from_bits(bits), half::bf16::from_bits(bits));
+            assert!(f16.is_nan() || f64_to_f16(f16.to_f64()).to_bits() == bits);
+            assert!(bf16.is_nan() || f64_to_bf16(bf16.to_f64()).to_bits() == bits);
+        }
+    }
+}
