@@ -1,1 +1,4 @@
 //! The loop-nest representation, lowering from HLO, and the buffer plan.
+
+pub mod index;
+pub mod ir;
