@@ -20,7 +20,8 @@ pub enum Focus {
 pub struct Broken {
     /// Label of the constraint, which is the diagnostic's code: `broadcast_c4`.
     pub constraint: &'static str,
-    /// Lower case, both facts.
+    /// Lower case, both facts; a predicate about the instruction, whose name the reader of this puts in
+    /// front: `adds f32[2] and f32[3], which do not fit`.
     pub message: String,
     /// What it is about.
     pub focus: Focus,
@@ -42,3 +43,45 @@ pub struct ShapeContext<'a> {
     /// The result shape as declared, if it was.
     pub declared: Option<&'a Shape>,
 }
+
+impl Broken {
+    /// A broken rule about the whole instruction.
+    pub fn new(constraint: &'static str, message: impl Into<String>) -> Broken {
+        Broken {
+            constraint,
+            message: message.into(),
+            focus: Focus::Instruction,
+            other: None,
+            help: None,
+        }
+    }
+
+    /// The same, about one part.
+    #[must_use]
+    pub fn at(mut self, focus: Focus) -> Broken {
+        self.focus = focus;
+        self
+    }
+
+    /// Adds the second part that takes part, with the text to show there.
+    #[must_use]
+    pub fn with_other(mut self, focus: Focus, text: impl Into<String>) -> Broken {
+        self.other = Some((focus, text.into()));
+        self
+    }
+
+    /// Adds the way out.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Broken {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Broken {}

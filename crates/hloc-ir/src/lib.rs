@@ -11,6 +11,7 @@ mod infer;
 mod literal;
 mod module;
 pub mod op;
+pub mod ops;
 pub mod scalar_op;
 mod shape;
 pub mod words;
@@ -26,6 +27,7 @@ pub use module::{
     Instruction, InstructionSpans, Metadata, Module, ModuleAttributes, Name, Operands, Origin,
     ProgramShape, SourceSpan, StackFrame, StackTables, Users,
 };
+pub use ops::infer_shape;
 pub use op::{Arity, AttrSpec, Op, Opcode, StructuralOp, Support};
 pub use scalar_op::{BinaryOp, Cost, Domain, TernaryOp, UnaryOp};
 pub use shape::{ArrayShape, Dimensions, Layout, Shape, WithLayout};
