@@ -1,1 +1,3 @@
 //! Reads HLO text into modules.
+
+mod literal;
