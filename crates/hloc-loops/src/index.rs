@@ -6,7 +6,7 @@ use std::fmt;
 
 use smallvec::SmallVec;
 
-use crate::ir::{ValueId, VarId};
+use crate::ir::{IndexRange, ValueId, VarId};
 
 /// Inclusive bounds of an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +38,27 @@ pub trait Bounds {
     fn var(&self, var: VarId) -> Interval;
     /// Bounds of an index value.
     fn value(&self, value: ValueId) -> Interval;
-    /// Tighter bounds of an index known from a surrounding condition, if there are some.
-    fn known(&self, _index: &Index) -> Option<Interval> {
-        None
+    /// Ranges of indices known from surrounding conditions.
+    fn conditions(&self) -> &[IndexRange] {
+        &[]
+    }
+}
+
+/// Bounds with only some of the conditions.
+struct Narrower<'a> {
+    bounds: &'a dyn Bounds,
+    conditions: &'a [IndexRange],
+}
+
+impl Bounds for Narrower<'_> {
+    fn var(&self, var: VarId) -> Interval {
+        self.bounds.var(var)
+    }
+    fn value(&self, value: ValueId) -> Interval {
+        self.bounds.value(value)
+    }
+    fn conditions(&self) -> &[IndexRange] {
+        self.conditions
     }
 }
 
@@ -308,13 +326,46 @@ impl Index {
                 high: sum.high.checked_add(a.max(b))?,
             };
         }
-        match bounds.known(self) {
-            Some(known) => Some(Interval {
-                low: sum.low.max(known.low),
-                high: sum.high.min(known.high),
-            }),
-            None => Some(sum),
+        let known = bounds
+            .conditions()
+            .iter()
+            .filter_map(|range| self.interval_by(range, bounds));
+        Some(known.fold(sum, |sum, known| Interval {
+            low: sum.low.max(known.low),
+            high: sum.high.min(known.high),
+        }))
+    }
+
+    /// Bounds that a known range gives: if `self = m * range.index + rest`, then `m` times the range
+    /// plus the bounds of the rest, which the later ranges may narrow further.
+    fn interval_by(&self, range: &IndexRange, bounds: &dyn Bounds) -> Option<Interval> {
+        let first = range.index.terms.first()?;
+        let shared = self.terms.iter().find(|term| term.atom == first.atom)?;
+        let multiple = shared.factor / first.factor;
+        if multiple == 0 || range.low >= range.high {
+            return None;
         }
+        let rest = self.add(&range.index.times(multiple.checked_neg()?));
+        if rest.terms.len() + range.index.terms.len() != self.terms.len() {
+            return None;
+        }
+        let conditions = bounds.conditions();
+        let at = conditions
+            .iter()
+            .position(|other| std::ptr::eq(other, range))?;
+        let later = Narrower {
+            bounds,
+            conditions: &conditions[at + 1..],
+        };
+        let rest = rest.interval(&later)?;
+        let (a, b) = (
+            range.low.checked_mul(multiple)?,
+            (range.high - 1).checked_mul(multiple)?,
+        );
+        Some(Interval {
+            low: rest.low.checked_add(a.min(b))?,
+            high: rest.high.checked_add(a.max(b))?,
+        })
     }
 
     /// The index with every loop variable replaced by `map` of it.

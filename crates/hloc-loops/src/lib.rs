@@ -2,3 +2,7 @@
 
 pub mod index;
 pub mod ir;
+mod print;
+mod verify;
+
+pub use verify::{KernelError, verify_kernel};

@@ -1,0 +1,469 @@
+//! Proves kernels sound: every access in bounds, every value bound before its use and well typed.
+//!
+//! Checked properties:
+//! 1. A value is bound once, before its uses, in an enclosing block.
+//! 2. Operands have the element types that their op needs.
+//! 3. A loop variable is used only inside its loop; extents are at least 1.
+//! 4. Every load and store lies in bounds, proved by intervals and the surrounding conditions.
+//! 5. Loads read and stores write as the parameter's access says.
+//! 6. A parallel loop is outermost, alone at its level but for bindings before it, and carries nothing.
+//! 7. Index values come from `clamp-index`.
+//!
+//! A failure is always a bug of the lowering or of a transform, never of the user's program.
+
+use std::fmt;
+
+use hloc_ir::{BinaryOp, ElementType, Id, TernaryOp};
+
+use crate::index::{Bounds, Index, Interval};
+use crate::ir::{
+    Access, Block, Condition, Expr, For, If, IndexRange, Kernel, LoopKind, ParamId, Stmt, ValueId,
+    VarId,
+};
+
+/// A broken property of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelError {
+    /// Name of the kernel.
+    pub kernel: String,
+    /// What is broken.
+    pub message: String,
+}
+
+impl fmt::Display for KernelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "kernel @{}: {}", self.kernel, self.message)
+    }
+}
+
+impl std::error::Error for KernelError {}
+
+/// Checks all properties of one kernel.
+///
+/// # Errors
+/// The first [`KernelError`] found.
+pub fn verify_kernel(kernel: &Kernel) -> Result<(), KernelError> {
+    let mut checker = Checker {
+        kernel,
+        bound: vec![false; kernel.values.len()],
+        scope: Vec::new(),
+        clamps: vec![None; kernel.values.len()],
+        open: vec![None; kernel.vars.len()],
+        conditions: Vec::new(),
+    };
+    let checked = checker
+        .extents()
+        .and_then(|()| checker.block(&kernel.body, 0));
+    checked.map_err(|message| KernelError {
+        kernel: kernel.name.clone(),
+        message,
+    })
+}
+
+type Checked = Result<(), String>;
+
+struct Checker<'a> {
+    kernel: &'a Kernel,
+    /// Whether each value is in scope.
+    bound: Vec<bool>,
+    /// Values in scope, in binding order, so that leaving a block unbinds its values.
+    scope: Vec<ValueId>,
+    /// Bounds of the values that `clamp-index` made.
+    clamps: Vec<Option<Interval>>,
+    /// Bounds of the variables of the open loops, narrowed by conditions.
+    open: Vec<Option<Interval>>,
+    /// Ranges that hold here.
+    conditions: Vec<IndexRange>,
+}
+
+impl Bounds for Checker<'_> {
+    fn var(&self, var: VarId) -> Interval {
+        let everything = Interval {
+            low: i64::MIN,
+            high: i64::MAX,
+        };
+        self.open
+            .get(var.index())
+            .copied()
+            .flatten()
+            .unwrap_or(everything)
+    }
+
+    fn value(&self, value: ValueId) -> Interval {
+        let everything = Interval {
+            low: i64::MIN,
+            high: i64::MAX,
+        };
+        self.clamps
+            .get(value.index())
+            .copied()
+            .flatten()
+            .unwrap_or(everything)
+    }
+
+    fn conditions(&self) -> &[IndexRange] {
+        &self.conditions
+    }
+}
+
+impl Checker<'_> {
+    fn extents(&self) -> Checked {
+        match self.kernel.vars.values().find(|var| var.extent < 1) {
+            Some(var) => Err(format!(
+                "loop variable {} has extent {}",
+                var.name, var.extent
+            )),
+            None => Ok(()),
+        }
+    }
+
+    fn block(&mut self, block: &Block, depth: usize) -> Checked {
+        for (at, stmt) in block.iter().enumerate() {
+            match stmt {
+                Stmt::Let { value, expr } => {
+                    self.expr(*value, expr)?;
+                    self.bind(*value)?;
+                }
+                Stmt::Store {
+                    param,
+                    index,
+                    value,
+                } => self.store(*param, index, *value)?,
+                Stmt::For(stmt) => {
+                    if stmt.kind == LoopKind::Parallel && (depth > 0 || at + 1 != block.len()) {
+                        return Err(
+                            "a parallel loop must be the last statement of the kernel".to_owned()
+                        );
+                    }
+                    self.loop_stmt(stmt, depth)?;
+                }
+                Stmt::If(stmt) => self.if_stmt(stmt, depth)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn bind(&mut self, value: ValueId) -> Checked {
+        let Some(bound) = self.bound.get_mut(value.index()) else {
+            return Err(format!("{value} does not exist"));
+        };
+        if std::mem::replace(bound, true) {
+            return Err(format!("{value} is bound twice"));
+        }
+        self.scope.push(value);
+        Ok(())
+    }
+
+    /// Unbinds what was bound since `scope` had `mark` values.
+    fn leave(&mut self, mark: usize) {
+        for value in self.scope.drain(mark..) {
+            self.bound[value.index()] = false;
+        }
+    }
+
+    fn type_of(&self, value: ValueId) -> Result<ElementType, String> {
+        match self.bound.get(value.index()) {
+            Some(true) => Ok(self.kernel.values[value].element_type),
+            Some(false) => Err(format!("{value} is used where it is not bound")),
+            None => Err(format!("{value} does not exist")),
+        }
+    }
+
+    fn same(&self, what: &str, found: ElementType, wanted: ElementType) -> Checked {
+        if found == wanted {
+            Ok(())
+        } else {
+            Err(format!("{what} is {found}, not {wanted}"))
+        }
+    }
+
+    fn access(&self, param: ParamId, index: &Index) -> Checked {
+        let Some(buffer) = self.kernel.params.get(param) else {
+            return Err(format!("{param} does not exist"));
+        };
+        for value in index.dynamic_values() {
+            self.type_of(value)?;
+        }
+        for var in index.vars() {
+            if self.open.get(var.index()).copied().flatten().is_none() {
+                return Err(format!("{var} is used outside its loop"));
+            }
+        }
+        let within = |interval: Interval| interval.within(0, buffer.num_elements());
+        if index.interval(self).is_some_and(within) {
+            return Ok(());
+        }
+        let mut text = String::new();
+        let name = |var| {
+            self.kernel
+                .vars
+                .get(var)
+                .map_or_else(String::new, |var: &crate::ir::Var| var.name.clone())
+        };
+        index
+            .write(&mut text, &name)
+            .map_err(|error| error.to_string())?;
+        Err(format!(
+            "{}[{text}] is not proved to lie in 0..{}",
+            buffer.name,
+            buffer.num_elements()
+        ))
+    }
+
+    fn store(&self, param: ParamId, index: &Index, value: ValueId) -> Checked {
+        self.access(param, index)?;
+        let buffer = &self.kernel.params[param];
+        if buffer.access == Access::Read {
+            return Err(format!("{} is stored to, but is only read", buffer.name));
+        }
+        self.same(
+            "the stored value",
+            self.type_of(value)?,
+            buffer.element_type,
+        )
+    }
+
+    fn loop_stmt(&mut self, stmt: &For, depth: usize) -> Checked {
+        let Some(var) = self.kernel.vars.get(stmt.var) else {
+            return Err(format!("{} does not exist", stmt.var));
+        };
+        if stmt.kind == LoopKind::Parallel && !stmt.carried.is_empty() {
+            return Err(format!(
+                "the parallel loop over {} carries values",
+                var.name
+            ));
+        }
+        let mark = self.scope.len();
+        let bounds = Interval {
+            low: 0,
+            high: var.extent - 1,
+        };
+        if self.open[stmt.var.index()].replace(bounds).is_some() {
+            return Err(format!(
+                "the loops over {} are nested in each other",
+                var.name
+            ));
+        }
+        for carried in &stmt.carried {
+            let carried_type = self.kernel.values[carried.current].element_type;
+            self.same(
+                "the initial value",
+                self.type_of(carried.init)?,
+                carried_type,
+            )?;
+            self.bind(carried.current)?;
+        }
+        self.block(&stmt.body, depth + 1)?;
+        for carried in &stmt.carried {
+            let carried_type = self.kernel.values[carried.current].element_type;
+            self.same("the next value", self.type_of(carried.next)?, carried_type)?;
+            self.same(
+                "the result",
+                self.kernel.values[carried.result].element_type,
+                carried_type,
+            )?;
+        }
+        self.leave(mark);
+        self.open[stmt.var.index()] = None;
+        stmt.carried
+            .iter()
+            .try_for_each(|carried| self.bind(carried.result))
+    }
+
+    fn if_stmt(&mut self, stmt: &If, depth: usize) -> Checked {
+        let narrowed = self.enter_condition(&stmt.condition)?;
+        let mark = self.scope.len();
+        self.block(&stmt.then, depth + 1)?;
+        let then: Vec<_> = stmt
+            .merged
+            .iter()
+            .map(|merged| self.type_of(merged.then))
+            .collect::<Result<_, _>>()?;
+        self.leave(mark);
+        self.leave_condition(narrowed);
+        self.block(&stmt.otherwise, depth + 1)?;
+        for (merged, then) in stmt.merged.iter().zip(then) {
+            self.same(
+                "the second merged value",
+                self.type_of(merged.otherwise)?,
+                then,
+            )?;
+            self.same(
+                "the merged result",
+                self.kernel.values[merged.result].element_type,
+                then,
+            )?;
+        }
+        self.leave(mark);
+        stmt.merged
+            .iter()
+            .try_for_each(|merged| self.bind(merged.result))
+    }
+
+    /// Makes a condition known; returns what [`Checker::leave_condition`] needs to undo that.
+    fn enter_condition(&mut self, condition: &Condition) -> Result<Narrowed, String> {
+        let mut narrowed = Narrowed {
+            conditions: self.conditions.len(),
+            vars: Vec::new(),
+        };
+        match condition {
+            Condition::Value(value) => {
+                self.same("the condition", self.type_of(*value)?, ElementType::Pred)?
+            }
+            Condition::InRange(ranges) => {
+                for range in ranges {
+                    for value in range.index.dynamic_values() {
+                        self.type_of(value)?;
+                    }
+                    self.conditions.push(range.clone());
+                    narrowed.vars.extend(self.narrow_var(range));
+                }
+            }
+        }
+        Ok(narrowed)
+    }
+
+    /// A range of `var + c` narrows the bounds of `var`; gives the bounds before.
+    fn narrow_var(&mut self, range: &IndexRange) -> Option<(VarId, Interval)> {
+        let [term] = range.index.terms() else {
+            return None;
+        };
+        let crate::index::Atom::Var(var) = term.atom else {
+            return None;
+        };
+        let before = self.open.get(var.index()).copied().flatten()?;
+        let low = range.low.checked_sub(range.index.offset())?;
+        let last = range
+            .high
+            .checked_sub(1)?
+            .checked_sub(range.index.offset())?;
+        let (low, high) = if term.factor > 0 {
+            (
+                low.div_euclid(term.factor) + i64::from(low.rem_euclid(term.factor) != 0),
+                last.div_euclid(term.factor),
+            )
+        } else {
+            let factor = term.factor.checked_neg()?;
+            let (low, last) = (last.checked_neg()?, low.checked_neg()?);
+            (
+                low.div_euclid(factor) + i64::from(low.rem_euclid(factor) != 0),
+                last.div_euclid(factor),
+            )
+        };
+        self.open[var.index()] = Some(Interval {
+            low: before.low.max(low),
+            high: before.high.min(high),
+        });
+        Some((var, before))
+    }
+
+    fn leave_condition(&mut self, narrowed: Narrowed) {
+        self.conditions.truncate(narrowed.conditions);
+        for (var, before) in narrowed.vars.into_iter().rev() {
+            self.open[var.index()] = Some(before);
+        }
+    }
+
+    fn expr(&mut self, value: ValueId, expr: &Expr) -> Checked {
+        let Some(bound) = self.kernel.values.get(value) else {
+            return Err(format!("{value} does not exist"));
+        };
+        let result = bound.element_type;
+        match expr {
+            Expr::Constant(_) => Ok(()),
+            Expr::Load { param, index } => self.load(*param, index, result),
+            Expr::Index(index) => index
+                .dynamic_values()
+                .into_iter()
+                .try_for_each(|v| self.type_of(v).map(drop)),
+            Expr::ClampIndex {
+                value: operand,
+                low,
+                high,
+            } => self.clamp_index(value, *operand, *low, *high, result),
+            Expr::Unary(op, operand) => {
+                let operand = self.type_of(*operand)?;
+                self.same(op.name(), result, op.result_type(operand))
+            }
+            Expr::Binary(op, lhs, rhs) => self.binary(*op, *lhs, *rhs, result),
+            Expr::Ternary(op, operands) => self.ternary(*op, *operands, result),
+            Expr::Compare { lhs, rhs, .. } => {
+                self.same(
+                    "the right operand",
+                    self.type_of(*rhs)?,
+                    self.type_of(*lhs)?,
+                )?;
+                self.same("the comparison", result, ElementType::Pred)
+            }
+            Expr::Convert(operand) => self.type_of(*operand).map(drop),
+            Expr::BitcastConvert(operand) => {
+                let operand = self.type_of(*operand)?;
+                if operand.bits() == result.bits() {
+                    Ok(())
+                } else {
+                    Err(format!("{operand} has not the width of {result}"))
+                }
+            }
+            Expr::ReducePrecision { value: operand, .. } => {
+                self.same("the operand", self.type_of(*operand)?, result)
+            }
+        }
+    }
+
+    fn load(&self, param: ParamId, index: &Index, result: ElementType) -> Checked {
+        self.access(param, index)?;
+        let buffer = &self.kernel.params[param];
+        if buffer.access == Access::Write {
+            return Err(format!(
+                "{} is loaded from, but is only written",
+                buffer.name
+            ));
+        }
+        self.same("the loaded value", result, buffer.element_type)
+    }
+
+    fn clamp_index(
+        &mut self,
+        value: ValueId,
+        operand: ValueId,
+        low: i64,
+        high: i64,
+        result: ElementType,
+    ) -> Checked {
+        let operand = self.type_of(operand)?;
+        if !operand.is_integer() {
+            return Err(format!("clamp-index of {operand}"));
+        }
+        if low > high {
+            return Err(format!("clamp-index into {low}..={high}"));
+        }
+        self.clamps[value.index()] = Some(Interval { low, high });
+        self.same("the index value", result, ElementType::S64)
+    }
+
+    fn binary(&self, op: BinaryOp, lhs: ValueId, rhs: ValueId, result: ElementType) -> Checked {
+        let operand = self.type_of(lhs)?;
+        self.same("the right operand", self.type_of(rhs)?, operand)?;
+        match op.result_type(operand) {
+            Some(wanted) => self.same(op.name(), result, wanted),
+            None => Err(format!("{op} of {operand}")),
+        }
+    }
+
+    fn ternary(&self, op: TernaryOp, operands: [ValueId; 3], result: ElementType) -> Checked {
+        let [a, b, c] = operands;
+        let first = match op {
+            TernaryOp::Select => ElementType::Pred,
+            TernaryOp::Clamp => result,
+        };
+        self.same("the first operand", self.type_of(a)?, first)?;
+        self.same("the second operand", self.type_of(b)?, result)?;
+        self.same("the third operand", self.type_of(c)?, result)
+    }
+}
+
+/// What a condition changed.
+struct Narrowed {
+    conditions: usize,
+    vars: Vec<(VarId, Interval)>,
+}
