@@ -384,6 +384,22 @@ impl Index {
         sum
     }
 
+    /// The index with every run-time value replaced by `map` of it.
+    #[must_use]
+    pub fn map_values(&self, map: &dyn Fn(ValueId) -> ValueId) -> Index {
+        let mut sum = Index::constant(self.constant);
+        for term in &self.terms {
+            let atom = match &term.atom {
+                Atom::Var(var) => Atom::Var(*var),
+                Atom::Dynamic(value) => Atom::Dynamic(map(*value)),
+                Atom::Div(inner, divisor) => Atom::Div(Box::new(inner.map_values(map)), *divisor),
+                Atom::Mod(inner, divisor) => Atom::Mod(Box::new(inner.map_values(map)), *divisor),
+            };
+            sum = sum.add(&Index::atom(atom).times(term.factor));
+        }
+        sum
+    }
+
     /// The factor of `var` if the index is affine in it, `None` if it stands inside a division.
     pub fn stride(&self, var: VarId) -> Option<i64> {
         let mut stride = 0;

@@ -3,6 +3,7 @@
 pub mod index;
 pub mod ir;
 mod print;
+pub mod transform;
 mod verify;
 
 pub use verify::{KernelError, verify_kernel};

@@ -1,0 +1,77 @@
+//! Transforms of kernels: fewer loops, fewer conditions, fewer divisions in the innermost loop.
+//!
+//! Each keeps every stored bit: iterations of a loop without carried values are independent, and the
+//! order of a loop that carries values is never changed. [`optimize`] runs them in this order:
+//!
+//! 1. [`split`]: `i / c` and `i mod c` become two loops where `c` divides the extent;
+//! 2. [`segments`]: a condition on a loop variable becomes loops over the ranges where it is fixed, and
+//!    one that the loop does not change moves out of the loop;
+//! 3. [`collapse`]: two nested loops become one where every index runs through both without a gap.
+
+mod collapse;
+mod copy;
+mod segments;
+mod split;
+
+use hloc_ir::Arena;
+
+use crate::ir::{Block, Kernel, Stmt, Value, ValueId, Var, VarId};
+
+/// The most statements a kernel may grow to by copying loop bodies.
+const MAX_STATEMENTS: usize = 2_000;
+
+/// The kernel with all transforms applied.
+#[must_use]
+pub fn optimize(mut kernel: Kernel) -> Kernel {
+    let body = std::mem::take(&mut kernel.body);
+    let mut names = Names {
+        vars: std::mem::take(&mut kernel.vars),
+        values: std::mem::take(&mut kernel.values),
+        statements: count_statements(&body),
+    };
+    let body = split::split(body, &mut names);
+    let body = segments::segment(body, &mut names);
+    kernel.body = collapse::collapse(body, &mut names);
+    kernel.vars = names.vars;
+    kernel.values = names.values;
+    kernel
+}
+
+/// Where transforms take new loop variables and values from.
+struct Names {
+    vars: Arena<VarId, Var>,
+    values: Arena<ValueId, Value>,
+    /// Statements in the kernel so far, copies included.
+    statements: usize,
+}
+
+impl Names {
+    fn extent(&self, var: VarId) -> i64 {
+        self.vars[var].extent
+    }
+
+    /// A variable named after `like`.
+    fn var_like(&mut self, like: VarId, suffix: &str, extent: i64) -> VarId {
+        let name = format!("{}{suffix}", self.vars[like].name);
+        self.vars.push(Var { name, extent })
+    }
+
+    /// Whether `copies` more of `block` keep the kernel below its size limit; counts them if so.
+    fn may_copy(&mut self, block: &Block, copies: usize) -> bool {
+        let grown = self.statements + copies * count_statements(block);
+        if grown > MAX_STATEMENTS {
+            return false;
+        }
+        self.statements = grown;
+        true
+    }
+}
+
+fn count_statements(block: &Block) -> usize {
+    let count = |stmt: &Stmt| match stmt {
+        Stmt::Let { .. } | Stmt::Store { .. } => 1,
+        Stmt::For(stmt) => 1 + count_statements(&stmt.body),
+        Stmt::If(stmt) => 1 + count_statements(&stmt.then) + count_statements(&stmt.otherwise),
+    };
+    block.iter().map(count).sum()
+}
