@@ -12,6 +12,7 @@ mod literal;
 mod module;
 pub mod op;
 pub mod ops;
+mod print;
 pub mod scalar_op;
 mod shape;
 pub mod words;
@@ -29,6 +30,7 @@ pub use module::{
 };
 pub use ops::infer_shape;
 pub use op::{Arity, AttrSpec, Op, Opcode, StructuralOp, Support};
+pub use print::{print_computation, print_instruction, print_literal, print_module};
 pub use scalar_op::{BinaryOp, Cost, Domain, TernaryOp, UnaryOp};
 pub use shape::{ArrayShape, Dimensions, Layout, Shape, WithLayout};
 pub use words::{CompareType, ComparisonDirection};

@@ -159,6 +159,8 @@ impl<T, R: ElementReader<Item = T>> Reading<'_, '_, T, R> {
     }
 
     /// Reads the braces of dimension `dim` and all in them. At most `MAX_DIMS` calls are nested.
+    ///
+    /// `{}` stands for any array without elements: `f32[1000000,0]` would need a million braces.
     fn level(&mut self, dim: usize) -> Result<(), Fault> {
         self.scanner.skip_noise()?;
         if self.scanner.peek() != Some(b'{') {
@@ -177,6 +179,9 @@ impl<T, R: ElementReader<Item = T>> Reading<'_, '_, T, R> {
             for given in 0..self.shape.dims[dim] {
                 self.scanner.skip_noise()?;
                 if self.scanner.peek() == Some(b'}') {
+                    if dim == 0 && given == 0 && self.shape.num_elements() == Some(0) {
+                        break;
+                    }
                     return Err(self.too_few(dim, given, open));
                 }
                 self.level(dim + 1)?;

@@ -209,6 +209,8 @@ fn braces_commas_and_comments() {
     assert_eq!(array("f32", &[0], "{}").num_elements(), 0);
     assert_eq!(array("f32", &[2, 0], "{ {}, {} }").dims(), [2, 0]);
     assert_eq!(array("f32", &[0, 1 << 40], "{  }").dims(), [0, 1 << 40]);
+    assert_eq!(array("f32", &[1 << 40, 0], "{}").dims(), [1 << 40, 0]);
+    assert_eq!(error("f32", &[2, 0], "{ {} }").0, "literal-count");
     assert_eq!(error("s32", &[1], "{1 /* }").0, "literal-syntax");
     assert_eq!(error("s32", &[2], "{1 / 2}").1, "/");
 }
@@ -305,7 +307,30 @@ fn values_of_another_kind_are_named() {
     assert_eq!(message, "expected a value of f32, found `é`");
 }
 
-/// Throughput; run with `--release -- --ignored --nocapture` semantics in mind: it only asserts a floor.
+/// The next of a sequence of pseudo-random bytes (xorshift), the same in every run.
+fn random_byte(state: &mut u64) -> u8 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 24) as u8
+}
+
+#[test]
+fn printed_literals_read_back_bit_for_bit() {
+    let mut state = 0x9e37_79b9_7f4a_7c15;
+    for &element_type in ElementType::ALL {
+        for dims in [&[][..], &[300], &[2, 3], &[2, 1, 2, 3], &[3, 0], &[0, 2]] {
+            let count = dims.iter().product::<i64>() as usize * element_type.size();
+            let bytes = (0..count).map(|_| random_byte(&mut state)).collect();
+            let written = Array::new(element_type, dims, bytes).expect("bytes of the right number");
+            let text = hloc_ir::print_literal(&Literal::Array(written.clone()));
+            let read = array(element_type.name(), dims, &text);
+            assert_eq!(read.bytes(), written.bytes(), "{element_type} {text}");
+        }
+    }
+}
+
+/// Run with `cargo test --release -p hloc-parser -- --ignored`; slower machines may fail it.
 #[test]
 #[ignore = "a measurement, not a check"]
 fn throughput() {
@@ -320,6 +345,9 @@ fn throughput() {
         let start = std::time::Instant::now();
         let read = read_literal(&text, 0, &shape(element_type, &[count]));
         let rate = text.len() as f64 / start.elapsed().as_secs_f64() / 1e6;
-        assert!(read.is_ok() && rate > 1e9, "{element_type}: {rate:.0} MB/s");
+        assert!(
+            read.is_ok() && rate > 400.0,
+            "{element_type}: {rate:.0} MB/s"
+        );
     }
 }
