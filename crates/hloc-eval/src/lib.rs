@@ -1,1 +1,75 @@
 //! The reference evaluator: simple, slow, obviously right.
+//!
+//! It is the witness for everything else: passes, lowering and machine code must give what it gives.
+//! It shares no code with them but the op tables. Arrays are row-major whatever layouts the text
+//! names. Subnormals are kept, `maximum` and `minimum` propagate NaN, types below `f32` are computed
+//! in `f32` and rounded after each op, reductions are left folds in row-major order, and sums of
+//! products are accumulated in `f64` and rounded once.
+//!
+//! [`scalar`] has the functions of single elements, `ops` one file per op or family.
+
+mod error;
+mod evaluator;
+mod ops;
+mod scalar;
+
+use hloc_ir::{Literal, Module, Op, Shape};
+use hloc_verify::VerifiedModule;
+
+pub use error::{EvalError, Place};
+pub use ops::supports;
+pub use scalar::complex;
+
+use evaluator::Evaluator;
+
+/// The most bytes an array may have while a program is evaluated.
+pub const MAX_ARRAY_BYTES: usize = 1 << 34;
+
+/// The deepest nesting of called computations that is evaluated.
+pub const MAX_CALL_DEPTH: usize = 100;
+
+/// The result of a program for these arguments, one for each parameter.
+///
+/// A token is an empty tuple. What nothing uses is not computed.
+///
+/// # Errors
+/// [`EvalError::Argument`] if the arguments do not have the parameters' shapes,
+/// [`EvalError::Unsupported`] for an op the evaluator does not know, [`EvalError::Limit`] beyond
+/// [`MAX_ARRAY_BYTES`] or [`MAX_CALL_DEPTH`].
+pub fn evaluate(module: &VerifiedModule, arguments: &[Literal]) -> Result<Literal, EvalError> {
+    let entry = module.entry();
+    if arguments.len() != entry.parameters.len() {
+        return Err(EvalError::argument(format!(
+            "{} arguments are given, but `{}` has {} parameters",
+            arguments.len(),
+            entry.name,
+            entry.parameters.len()
+        )));
+    }
+    for (argument, parameter) in arguments.iter().zip(&entry.parameters) {
+        let parameter = &entry.instructions[*parameter];
+        let shape = argument.shape();
+        if !evaluator::holds_value_of(&parameter.shape, argument) {
+            let message = format!("the argument is {shape}, the parameter {}", parameter.shape);
+            return Err(EvalError::argument(message).at(parameter));
+        }
+    }
+    Evaluator::new(module).computation(module.entry, arguments.to_vec())
+}
+
+/// The result of one op, for constant folding.
+///
+/// Called computations are those of `module`. `shape` is the shape of the instruction: some ops
+/// (`broadcast`, `convert`, `iota`) say only there what they make.
+///
+/// # Errors
+/// As [`evaluate`], without a place. Operands that do not fit the op are [`EvalError::Argument`].
+pub fn evaluate_op(
+    op: &Op,
+    operands: &[&Literal],
+    shape: &Shape,
+    module: &Module,
+) -> Result<Literal, EvalError> {
+    let operands = operands.iter().map(|operand| (*operand).clone()).collect();
+    ops::apply(Evaluator::new(module), op, operands, shape)
+}

@@ -1,0 +1,133 @@
+//! Walks through computations and hands each instruction its operands.
+
+use hloc_ir::{Computation, ComputationId, Id, InstrId, Literal, Module, Op, Shape};
+
+use crate::{EvalError, MAX_CALL_DEPTH, ops};
+
+/// Evaluates computations of one module, so many calls deep.
+#[derive(Clone, Copy)]
+pub(crate) struct Evaluator<'m> {
+    pub(crate) module: &'m Module,
+    depth: usize,
+}
+
+impl<'m> Evaluator<'m> {
+    pub(crate) fn new(module: &'m Module) -> Evaluator<'m> {
+        Evaluator { module, depth: 0 }
+    }
+
+    /// The result of a computation for these arguments.
+    pub(crate) fn computation(
+        self,
+        id: ComputationId,
+        mut arguments: Vec<Literal>,
+    ) -> Result<Literal, EvalError> {
+        if self.depth == MAX_CALL_DEPTH {
+            let message = format!("calls are nested deeper than {MAX_CALL_DEPTH}");
+            return Err(EvalError::limit(message));
+        }
+        let inner = Evaluator {
+            depth: self.depth + 1,
+            ..self
+        };
+        let computation = self.called(id)?;
+        let last_uses = last_uses(computation);
+        let mut values: Vec<Option<Literal>> = vec![None; computation.instructions.len()];
+        for (id, instruction) in computation.instructions.iter() {
+            let Some(_) = last_uses[id.index()] else {
+                continue;
+            };
+            let value = if let Op::Parameter { number } = instruction.op {
+                take_argument(&mut arguments, number).map_err(|error| error.at(instruction))?
+            } else {
+                let operands = take_operands(&instruction.operands, id, &last_uses, &mut values);
+                ops::apply(inner, &instruction.op, operands, &instruction.shape)
+                    .map_err(|error| error.at(instruction))?
+            };
+            values[id.index()] = Some(value);
+        }
+        values[computation.root.index()]
+            .take()
+            .ok_or_else(|| EvalError::argument(format!("`{}` has no root", computation.name)))
+    }
+
+    /// The computation `id`.
+    pub(crate) fn called(self, id: ComputationId) -> Result<&'m Computation, EvalError> {
+        self.module
+            .computations
+            .get(id)
+            .ok_or_else(|| EvalError::argument(format!("there is no computation {id}")))
+    }
+}
+
+/// Each parameter is one instruction, so its argument may be moved.
+fn take_argument(arguments: &mut [Literal], number: i64) -> Result<Literal, EvalError> {
+    usize::try_from(number)
+        .ok()
+        .and_then(|number| arguments.get_mut(number))
+        .map(|argument| std::mem::replace(argument, Literal::Tuple(Vec::new())))
+        .ok_or_else(|| EvalError::argument(format!("there is no argument {number}")))
+}
+
+/// The last user of each instruction, `None` if the root does not depend on it. The root uses itself.
+fn last_uses(computation: &Computation) -> Vec<Option<InstrId>> {
+    let mut last_uses = vec![None; computation.instructions.len()];
+    if let Some(last_use) = last_uses.get_mut(computation.root.index()) {
+        *last_use = Some(computation.root);
+    }
+    // Operands have smaller ids than their users, so one backward walk finds everything live.
+    for (id, instruction) in computation.instructions.iter().rev() {
+        if last_uses[id.index()].is_none() {
+            continue;
+        }
+        for operand in &instruction.operands {
+            last_uses[operand.index()].get_or_insert(id);
+        }
+    }
+    last_uses
+}
+
+/// The operands' values. A value used for the last time is moved, so that ops may update it in place.
+fn take_operands(
+    operands: &[InstrId],
+    user: InstrId,
+    last_uses: &[Option<InstrId>],
+    values: &mut [Option<Literal>],
+) -> Vec<Literal> {
+    let last = |at: usize| {
+        let operand = operands[at];
+        last_uses[operand.index()] == Some(user) && !operands[at + 1..].contains(&operand)
+    };
+    (0..operands.len())
+        .map(|at| {
+            let value = &mut values[operands[at].index()];
+            let taken = if last(at) {
+                value.take()
+            } else {
+                value.clone()
+            };
+            taken.expect("operands stand before their users and live until the last of them")
+        })
+        .collect()
+}
+
+/// Whether a value is one of this shape; a token's value is an empty tuple.
+pub(crate) fn holds_value_of(shape: &Shape, value: &Literal) -> bool {
+    match (shape, value) {
+        (Shape::Array(shape), Literal::Array(array)) => {
+            shape.element_type == array.element_type() && shape.dims[..] == *array.dims()
+        }
+        (Shape::Tuple(shapes), Literal::Tuple(values)) => {
+            shapes.len() == values.len()
+                && shapes
+                    .iter()
+                    .zip(values)
+                    .all(|(shape, value)| holds_value_of(shape, value))
+        }
+        (Shape::Token, Literal::Tuple(values)) => values.is_empty(),
+        (
+            Shape::Array(_) | Shape::Tuple(_) | Shape::Token | Shape::Opaque | Shape::Buffer(_),
+            Literal::Array(_) | Literal::Tuple(_),
+        ) => false,
+    }
+}

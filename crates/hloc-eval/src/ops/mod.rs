@@ -1,0 +1,250 @@
+//! What each op computes from its operands' values.
+
+mod callee;
+mod control;
+mod convert;
+mod dot;
+mod dynamic;
+mod elementwise;
+mod gather;
+mod layout;
+mod reduce;
+mod scatter;
+mod walk;
+
+use hloc_ir::{ArrayShape, ElementType, Literal, Op, Shape};
+use hloc_tensor::{Array, num_elements};
+
+use crate::evaluator::Evaluator;
+use crate::{EvalError, MAX_ARRAY_BYTES};
+
+/// The ops that are only read, printed and checked.
+macro_rules! unsupported_ops {
+    () => {
+        Op::AllGather { .. }
+            | Op::AllGatherDone {}
+            | Op::AllGatherStart { .. }
+            | Op::AllReduce { .. }
+            | Op::AllReduceDone {}
+            | Op::AllReduceStart { .. }
+            | Op::AllToAll { .. }
+            | Op::AsyncDone { .. }
+            | Op::AsyncStart { .. }
+            | Op::AsyncUpdate { .. }
+            | Op::BatchNormGrad { .. }
+            | Op::BatchNormInference { .. }
+            | Op::BatchNormTraining { .. }
+            | Op::Cholesky { .. }
+            | Op::CollectiveBroadcast { .. }
+            | Op::CollectivePermute { .. }
+            | Op::CollectivePermuteDone {}
+            | Op::CollectivePermuteStart { .. }
+            | Op::Convolution { .. }
+            | Op::CopyDone {}
+            | Op::CopyStart { .. }
+            | Op::CustomCall { .. }
+            | Op::DynamicReshape {}
+            | Op::Fft { .. }
+            | Op::GetDimensionSize { .. }
+            | Op::Infeed { .. }
+            | Op::Map { .. }
+            | Op::Outfeed { .. }
+            | Op::RaggedAllToAll { .. }
+            | Op::RaggedDot { .. }
+            | Op::Recv { .. }
+            | Op::RecvDone { .. }
+            | Op::ReduceScatter { .. }
+            | Op::ReduceWindow { .. }
+            | Op::Rng { .. }
+            | Op::RngBitGenerator { .. }
+            | Op::RngGetAndUpdateState { .. }
+            | Op::ScaledDot { .. }
+            | Op::Scan { .. }
+            | Op::SelectAndScatter { .. }
+            | Op::Send { .. }
+            | Op::SendDone { .. }
+            | Op::SetDimensionSize { .. }
+            | Op::Sort { .. }
+            | Op::StochasticConvert {}
+            | Op::TopK { .. }
+            | Op::TriangularSolve { .. }
+    };
+}
+
+/// Whether the evaluator knows this op. It may still refuse element types that the op has no meaning for.
+///
+/// `add` gives true, `custom-call` false.
+pub fn supports(op: &Op) -> bool {
+    !matches!(op, unsupported_ops!())
+}
+
+/// Operand values of one instruction, moved out one by one.
+pub(crate) struct Operands(Vec<Literal>);
+
+impl Operands {
+    /// Operand `at` as an array.
+    fn array(&self, at: usize) -> Result<&Array, EvalError> {
+        self.0
+            .get(at)
+            .and_then(Literal::as_array)
+            .ok_or_else(|| EvalError::argument(format!("operand {at} is no array")))
+    }
+
+    /// Operand `at`, moved out.
+    fn take(&mut self, at: usize) -> Result<Literal, EvalError> {
+        self.0
+            .get_mut(at)
+            .map(|value| std::mem::replace(value, Literal::Tuple(Vec::new())))
+            .ok_or_else(|| EvalError::argument(format!("there is no operand {at}")))
+    }
+
+    /// Operand `at` as an array, moved out.
+    fn take_array(&mut self, at: usize) -> Result<Array, EvalError> {
+        if let Literal::Array(array) = self.take(at)? {
+            Ok(array)
+        } else {
+            Err(EvalError::argument(format!("operand {at} is no array")))
+        }
+    }
+
+    /// All operands as arrays.
+    fn arrays(&self) -> Result<Vec<&Array>, EvalError> {
+        self.arrays_from(0)
+    }
+
+    /// Operands `first` and after as arrays.
+    fn arrays_from(&self, first: usize) -> Result<Vec<&Array>, EvalError> {
+        (first..self.0.len()).map(|at| self.array(at)).collect()
+    }
+}
+
+/// The result of an op with these operands and this declared shape.
+///
+/// Calls one function per op; a new op must be placed here and in [`supports`].
+pub(crate) fn apply(
+    evaluator: Evaluator<'_>,
+    op: &Op,
+    operands: Vec<Literal>,
+    shape: &Shape,
+) -> Result<Literal, EvalError> {
+    let mut x = Operands(operands);
+    refuse_dynamic(op, shape)?;
+    match op {
+        Op::Unary { op: unary, .. } => array(elementwise::unary(op, *unary, &x)),
+        Op::Binary { .. } | Op::Ternary { .. } | Op::Compare { .. } => {
+            array(elementwise::apply(op, &x, array_shape(shape)?))
+        }
+        Op::Convert {} => array(convert::convert(&x, array_shape(shape)?)),
+        Op::BitcastConvert {} => array(convert::bitcast_convert(&x, array_shape(shape)?)),
+        Op::ReducePrecision {
+            exponent_bits,
+            mantissa_bits,
+        } => array(convert::reduce_precision(
+            op,
+            &x,
+            *exponent_bits,
+            *mantissa_bits,
+        )),
+        Op::Iota { iota_dimension } => {
+            array(convert::iota(op, *iota_dimension, array_shape(shape)?))
+        }
+        Op::Reduce { .. } => reduce::reduce(evaluator, op, &x),
+        Op::Dot { .. } => array(dot::dot(op, &x, array_shape(shape)?)),
+        Op::Gather { .. } => array(gather::gather(op, &x, array_shape(shape)?)),
+        Op::Scatter { .. } => scatter::scatter(evaluator, op, x),
+        Op::While { .. } | Op::Conditional { .. } | Op::Call { .. } | Op::Fusion { .. } => {
+            control::call(evaluator, op, x)
+        }
+        Op::Parameter { .. } | Op::Constant { .. } | Op::Tuple {} | Op::GetTupleElement { .. } => {
+            control::pass(op, x)
+        }
+        Op::Copy {} | Op::OptBarrier {} | Op::Domain { .. } | Op::AddDependency {} => x.take(0),
+        Op::AfterAll {} => Ok(Literal::Tuple(Vec::new())),
+        Op::PartitionId { .. } | Op::ReplicaId {} => Ok(Literal::Array(Array::scalar(0u32))),
+        Op::Broadcast { .. }
+        | Op::Reshape { .. }
+        | Op::Transpose { .. }
+        | Op::Slice { .. }
+        | Op::Reverse { .. }
+        | Op::Pad { .. }
+        | Op::Concatenate { .. }
+        | Op::Bitcast {} => array(layout::apply(op, &x, array_shape(shape)?)),
+        Op::DynamicSlice { .. } | Op::DynamicUpdateSlice {} => array(dynamic::apply(op, x)),
+        unsupported_ops!() => Err(EvalError::unsupported(op, operand_type(&x, shape))),
+    }
+}
+
+fn array(result: Result<Array, EvalError>) -> Result<Literal, EvalError> {
+    result.map(Literal::Array)
+}
+
+/// The declared shape as an array's.
+fn array_shape(shape: &Shape) -> Result<&ArrayShape, EvalError> {
+    shape
+        .as_array()
+        .ok_or_else(|| EvalError::argument(format!("an array is made, but {shape} declared")))
+}
+
+/// The element type to name in a message.
+fn operand_type(operands: &Operands, shape: &Shape) -> Option<ElementType> {
+    operands
+        .array(0)
+        .map(Array::element_type)
+        .ok()
+        .or_else(|| shape.as_array().map(|shape| shape.element_type))
+}
+
+/// Arrays of the evaluator have the size their shape says.
+fn refuse_dynamic(op: &Op, shape: &Shape) -> Result<(), EvalError> {
+    let dynamic = |shape: &ArrayShape| shape.dynamic != 0 || shape.dims.iter().any(|dim| *dim < 0);
+    let leaves = shape.leaves();
+    let found = leaves
+        .iter()
+        .find_map(|leaf| leaf.as_array().filter(|shape| dynamic(shape)));
+    found.map_or(Ok(()), |shape| {
+        let form = format!("{} with dynamic dimensions", op.opcode());
+        Err(EvalError::unsupported_form(form, Some(shape.element_type)))
+    })
+}
+
+/// A new array of zeros, within the limit.
+fn zeros(ty: ElementType, dims: &[i64]) -> Result<Array, EvalError> {
+    let bytes = num_elements(dims)
+        .and_then(|count| usize::try_from(count).ok())
+        .and_then(|count| count.checked_mul(ty.size()));
+    match bytes {
+        Some(bytes) if bytes <= MAX_ARRAY_BYTES => Ok(Array::zeros(ty, dims)?),
+        _ => Err(EvalError::limit(format!(
+            "{ty}{dims:?} is larger than {MAX_ARRAY_BYTES} bytes"
+        ))),
+    }
+}
+
+/// A dimension number as an index below `count`.
+fn dimension(number: i64, count: usize) -> Result<usize, EvalError> {
+    usize::try_from(number)
+        .ok()
+        .filter(|number| *number < count)
+        .ok_or_else(|| {
+            EvalError::argument(format!(
+                "dimension {number} is named, but there are {count}"
+            ))
+        })
+}
+
+/// Dimension numbers as indices below `count`.
+fn dimensions(numbers: &[i64], count: usize) -> Result<Vec<usize>, EvalError> {
+    numbers
+        .iter()
+        .map(|number| dimension(*number, count))
+        .collect()
+}
+
+/// Fails with `message` unless `holds`.
+fn ensure(holds: bool, message: &str) -> Result<(), EvalError> {
+    if holds {
+        Ok(())
+    } else {
+        Err(EvalError::argument(message))
+    }
+}
