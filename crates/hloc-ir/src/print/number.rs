@@ -77,11 +77,15 @@ pub(super) fn push_narrow_element(out: &mut String, element_type: ElementType, b
     }
 }
 
-/// The `f64` with the fewest digits that reads back as `bits`, whose value is `value`.
+/// The `f64` to print for `bits`, whose value is `value`: mostly that with the fewest digits that reads back.
 fn shortest(format: &FloatFormat, bits: u64, value: f64) -> f64 {
-    // Integers read best in full: the largest f16 as 65504, though 65500 reads back the same.
-    if value.fract() == 0.0 && value.abs() < EXACT_INTEGERS {
+    // These read best exactly: f16 has 65504, though 65500 reads back the same, and f8e4m3 has 0.125.
+    let is_integer = value.fract() == 0.0 && value.abs() < EXACT_INTEGERS;
+    if is_integer || format.bits() <= 8 {
         return value;
+    }
+    if let Some(read) = shortest_of_moderate(format, bits, value) {
+        return read;
     }
     let mut text = Text::default();
     for digits in 0..MAX_NARROW_DIGITS {
@@ -96,6 +100,26 @@ fn shortest(format: &FloatFormat, bits: u64, value: f64) -> f64 {
         }
     }
     value
+}
+
+/// As [`shortest`] for values near 1, where few digits divided by an exact power of ten are the nearest `f64`.
+fn shortest_of_moderate(format: &FloatFormat, bits: u64, value: f64) -> Option<f64> {
+    const MAX_DECIMALS: i32 = 18;
+    let magnitude = value.abs();
+    if !(1e-10..1e5).contains(&magnitude) {
+        return None;
+    }
+    let first = -(magnitude.log10().floor() as i32);
+    let mut decimals = first.max(0);
+    while decimals <= (first + MAX_NARROW_DIGITS as i32).min(MAX_DECIMALS) {
+        let power = 10f64.powi(decimals);
+        let read = (value * power).round() / power;
+        if format.encode(read) == bits {
+            return Some(read);
+        }
+        decimals += 1;
+    }
+    None
 }
 
 /// Text of at most 32 bytes on the stack.

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 use hloc_ir::{Array, ArrayShape, ElementType};
-use hloc_tensor::{Complex, Element, TensorError};
+use hloc_tensor::{Complex, Element, TensorError, float_format};
 
 use super::fault::{self, COUNT, Fault, KIND, RANGE, SYNTAX};
 use super::float::{ComplexReader, F32Reader, F64Reader, NarrowReader};
@@ -50,21 +50,18 @@ pub(super) fn read_array(scanner: &mut Scanner<'_>, shape: &ArrayShape) -> Resul
         | ElementType::F8E4M3Fnuz
         | ElementType::F8E5M2
         | ElementType::F8E5M2Fnuz
-        | ElementType::F8E8M0Fnu => bytes(
-            scanner,
-            shape,
-            &NarrowReader(element_type, |bits| bits as u8),
-        ),
-        ElementType::F16 => typed(
-            scanner,
-            shape,
-            &NarrowReader(element_type, |bits| f16::from_bits(bits as u16)),
-        ),
-        ElementType::BF16 => typed(
-            scanner,
-            shape,
-            &NarrowReader(element_type, |bits| bf16::from_bits(bits as u16)),
-        ),
+        | ElementType::F8E8M0Fnu => {
+            let reader = narrow(scanner, element_type, |bits| bits as u8)?;
+            bytes(scanner, shape, &reader)
+        }
+        ElementType::F16 => {
+            let reader = narrow(scanner, element_type, |bits| f16::from_bits(bits as u16))?;
+            typed(scanner, shape, &reader)
+        }
+        ElementType::BF16 => {
+            let reader = narrow(scanner, element_type, |bits| bf16::from_bits(bits as u16))?;
+            typed(scanner, shape, &reader)
+        }
         ElementType::F32 => typed(scanner, shape, &F32Reader),
         ElementType::F64 => typed(scanner, shape, &F64Reader),
         ElementType::C64 => {
@@ -74,6 +71,21 @@ pub(super) fn read_array(scanner: &mut Scanner<'_>, shape: &ArrayShape) -> Resul
             typed::<Complex<f64>, _>(scanner, shape, &ComplexReader(element_type, F64Reader))
         }
     }
+}
+
+fn narrow<T>(
+    scanner: &Scanner<'_>,
+    element_type: ElementType,
+    from_bits: fn(u64) -> T,
+) -> Result<NarrowReader<T>, Fault> {
+    let Some(format) = float_format(element_type) else {
+        return Err(scanner.fault_here(KIND, format!("{element_type} is no float type")));
+    };
+    Ok(NarrowReader {
+        element_type,
+        format,
+        from_bits,
+    })
 }
 
 fn integers<T>(scanner: &mut Scanner<'_>, shape: &ArrayShape) -> Result<Array, Fault>

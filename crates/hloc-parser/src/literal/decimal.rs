@@ -1,6 +1,51 @@
-//! Exact comparison of a decimal text with a binary float.
+//! Decimal numbers: the usual ones read fast, and exact comparison with a binary float.
 
 use std::cmp::Ordering;
+
+/// Powers of ten that are exact in `f64`.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// So many digits never overflow a `u64`.
+const SAFE_DIGITS: usize = 19;
+
+/// Reads a number like `-12.345`, which most are, and gives its value and its length in bytes.
+///
+/// The value is the nearest `f64`: digits and power of ten are both exact, so their quotient is rounded
+/// once. `None` for numbers with an exponent or too many digits.
+#[inline]
+pub(super) fn read_plain(bytes: &[u8]) -> Option<(f64, usize)> {
+    let negative = bytes.first() == Some(&b'-');
+    let start = usize::from(negative);
+    let (mut digits, whole_end) = read_digits(bytes, start, 0);
+    let mut end = whole_end;
+    let mut fraction = 0;
+    if bytes.get(end) == Some(&b'.') {
+        (digits, end) = read_digits(bytes, whole_end + 1, digits);
+        fraction = end - whole_end - 1;
+    }
+    let exact = end - start <= SAFE_DIGITS && digits < 1 << 53;
+    let has_exponent = matches!(bytes.get(end), Some(b'e' | b'E'));
+    if whole_end == start || !exact || has_exponent {
+        return None;
+    }
+    let magnitude = digits as f64 / POWERS.get(fraction)?;
+    Some((if negative { -magnitude } else { magnitude }, end))
+}
+
+/// Appends the digits from `pos` on to `digits`; wraps if there are too many.
+#[inline]
+fn read_digits(bytes: &[u8], mut pos: usize, mut digits: u64) -> (u64, usize) {
+    while let Some(digit) = bytes.get(pos).map(|byte| byte.wrapping_sub(b'0'))
+        && digit < 10
+    {
+        digits = digits.wrapping_mul(10).wrapping_add(u64::from(digit));
+        pos += 1;
+    }
+    (digits, pos)
+}
 
 /// Enough digits for every float whose exponent is at least −140 and whose significand has at most 13 bits.
 const EXACT_DIGITS: usize = 160;

@@ -10,7 +10,7 @@ use hloc_ir::ElementType;
 use hloc_tensor::{Complex, FloatFormat, NanKind, float_format};
 
 use super::array::ElementReader;
-use super::decimal::compare_magnitudes;
+use super::decimal::{compare_magnitudes, read_plain};
 use super::fault::{self, Fault, KIND, RANGE, SYNTAX};
 use super::scanner::{Scanner, ends_token};
 
@@ -21,6 +21,13 @@ impl ElementReader for F32Reader {
     type Item = f32;
     #[inline]
     fn read(&self, scanner: &mut Scanner<'_>) -> Result<f32, Fault> {
+        if let Some((value, length)) = read_plain(scanner.rest())
+            && !is_middle_of_f32(value)
+            && ends_token(scanner.peek_at(scanner.pos() + length))
+        {
+            scanner.set_pos(scanner.pos() + length);
+            return Ok(value as f32);
+        }
         match read_decimal::<f32>(scanner, ElementType::F32)? {
             Some(value) if value.is_finite() => Ok(value),
             Some(_) => Err(overflow(scanner, ElementType::F32)),
@@ -36,6 +43,12 @@ impl ElementReader for F64Reader {
     type Item = f64;
     #[inline]
     fn read(&self, scanner: &mut Scanner<'_>) -> Result<f64, Fault> {
+        if let Some((value, length)) = read_plain(scanner.rest())
+            && ends_token(scanner.peek_at(scanner.pos() + length))
+        {
+            scanner.set_pos(scanner.pos() + length);
+            return Ok(value);
+        }
         match read_decimal::<f64>(scanner, ElementType::F64)? {
             Some(value) if value.is_finite() => Ok(value),
             Some(_) => Err(overflow(scanner, ElementType::F64)),
@@ -44,24 +57,40 @@ impl ElementReader for F64Reader {
     }
 }
 
-/// Floats of at most 16 bits; the function makes an element of a bit pattern.
-pub(super) struct NarrowReader<T>(pub(super) ElementType, pub(super) fn(u64) -> T);
+/// Whether `value`, not tiny, may lie halfway between two `f32`; rounding it again is right if not.
+fn is_middle_of_f32(value: f64) -> bool {
+    const LOST_BITS: u64 = (1 << 29) - 1;
+    value.to_bits() & LOST_BITS == 1 << 28
+}
+
+/// Floats of at most 16 bits.
+pub(super) struct NarrowReader<T> {
+    pub(super) element_type: ElementType,
+    pub(super) format: FloatFormat,
+    /// Makes an element of a bit pattern.
+    pub(super) from_bits: fn(u64) -> T,
+}
 
 impl<T> ElementReader for NarrowReader<T> {
     type Item = T;
     fn read(&self, scanner: &mut Scanner<'_>) -> Result<T, Fault> {
         let start = scanner.pos();
-        let Some(value) = read_decimal::<f64>(scanner, self.0)? else {
-            return read_word(scanner, self.0).map(self.1);
+        let value = match read_plain(scanner.rest()) {
+            Some((value, length)) if ends_token(scanner.peek_at(start + length)) => {
+                scanner.set_pos(start + length);
+                Some(value)
+            }
+            Some(_) | None => read_decimal::<f64>(scanner, self.element_type)?,
         };
-        let end = scanner.pos();
-        let text = scanner.slice(start, end);
-        let bits = float_format(self.0).and_then(|format| encode(&format, value, text));
-        match bits {
-            Some(bits) => Ok((self.1)(bits)),
+        let Some(value) = value else {
+            return read_word(scanner, self.element_type).map(self.from_bits);
+        };
+        let text = scanner.slice(start, scanner.pos());
+        match encode(&self.format, value, text) {
+            Some(bits) => Ok((self.from_bits)(bits)),
             None => {
                 scanner.set_pos(start);
-                Err(overflow(scanner, self.0))
+                Err(overflow(scanner, self.element_type))
             }
         }
     }
@@ -123,12 +152,9 @@ fn read_decimal<F: FastFloat + Into<f64> + Copy>(
 /// `None` if the element type has nothing near: beyond its largest value, or not above 0 where there
 /// is no 0.
 fn encode(format: &FloatFormat, value: f64, text: &str) -> Option<u64> {
-    let in_range = |bits: u64, value: f64| {
-        (format.decode(bits).is_finite() && !saturates(format, value)).then_some(bits)
-    };
     let bits = format.encode(value);
-    if format.decode(bits) == value || !is_halfway(format, value) {
-        return in_range(bits, value);
+    if !is_halfway(format, value, bits) {
+        return in_range(format, value, bits);
     }
     // `next_up` and `next_down` go toward +inf and -inf; what is wanted is away from and toward 0.
     let (larger, smaller) = if value < 0.0 {
@@ -141,26 +167,38 @@ fn encode(format: &FloatFormat, value: f64, text: &str) -> Option<u64> {
         Ordering::Equal => value,
         Ordering::Greater => larger,
     };
-    in_range(format.encode(value), value)
+    in_range(format, value, format.encode(value))
+}
+
+/// The bits of `value` unless it lies beyond the elements there are.
+fn in_range(format: &FloatFormat, value: f64, bits: u64) -> Option<u64> {
+    let inside = format.has_zero() && value.abs() <= format.max_finite;
+    let holds = inside || (format.decode(bits).is_finite() && !saturates(format, value));
+    holds.then_some(bits)
 }
 
 /// Whether the two neighbors of `value` round to different elements, so that its own error decides.
-fn is_halfway(format: &FloatFormat, value: f64) -> bool {
+/// `bits` are those of the element nearest to `value`.
+fn is_halfway(format: &FloatFormat, value: f64, bits: u64) -> bool {
     // The middle between two elements has one bit more than an element.
     const LOW_BITS: u64 = (1 << 40) - 1;
-    value != 0.0
+    value.to_bits() & LOW_BITS == 0
+        && value != 0.0
         && value.is_finite()
-        && value.to_bits() & LOW_BITS == 0
+        && format.decode(bits) != value
         && (format.encode(value.next_up()) != format.encode(value.next_down())
             || saturates(format, value))
 }
 
 /// Whether `value` would round beyond the largest element of a type without infinity and NaN.
 fn saturates(format: &FloatFormat, value: f64) -> bool {
+    if !matches!(format.nan, NanKind::None) {
+        return false;
+    }
     // The largest mantissa is all ones, hence odd: the tie goes up, out of range.
     let half_step = 2f64.powi(format.max_finite.log2().floor() as i32)
         / 2f64.powi(format.mantissa_bits as i32 + 1);
-    matches!(format.nan, NanKind::None) && value.abs() >= format.max_finite + half_step
+    value.abs() >= format.max_finite + half_step
 }
 
 /// Reads `inf`, `nan` or `nan(0xP)`, perhaps negative, and gives the bits of the element.
