@@ -28,10 +28,6 @@ use scanner::Scanner;
 /// `literal-elided` for `{...}`, `literal-count` for more or fewer elements than the shape has,
 /// `literal-range` for a value that the element type does not have, `literal-kind` for a value of another
 /// kind or a shape without literals, `literal-syntax` for anything else. The span is the guilty token.
-#[expect(
-    clippy::result_large_err,
-    reason = "made once, when the parse ends with it"
-)]
 pub(crate) fn read_literal(text: &str, base: u32, shape: &Shape) -> Result<Literal, Diagnostic> {
     let mut scanner = Scanner::new(text, base);
     read_whole(&mut scanner, shape).map_err(|fault| *fault)
