@@ -326,6 +326,18 @@ fn overflow(scanner: &Scanner<'_>, element_type: ElementType) -> Fault {
     }
     scanner.fault_here(
         RANGE,
-        format!("{found} is out of range: the largest value of {element_type} is {largest:e}"),
+        format!(
+            "{found} is out of range: the largest value of {element_type} is {}",
+            readable(largest)
+        ),
     )
+}
+
+/// Exponents for large numbers only.
+fn readable(value: f64) -> String {
+    if value < 1e6 {
+        value.to_string()
+    } else {
+        format!("{value:e}")
+    }
 }
