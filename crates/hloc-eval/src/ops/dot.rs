@@ -93,12 +93,7 @@ pub(super) fn dot(op: &Op, operands: &Operands, shape: &ArrayShape) -> Result<Ar
         sizes,
     };
     if types.iter().any(|ty| ty.is_complex()) {
-        product.write(&mut result, complex, |sum, z, w| {
-            C128::new(
-                sum.re + (z.re * w.re - z.im * w.im),
-                sum.im + (z.re * w.im + z.im * w.re),
-            )
-        })?;
+        product.write(&mut result, complex, add_complex_product)?;
     } else if types.iter().any(|ty| ty.is_float()) {
         product.write(&mut result, float, |sum: f64, x, y| sum + x * y)?;
     } else if types.iter().all(|ty| ty.is_predicate()) {
@@ -161,8 +156,16 @@ impl Product<'_> {
     }
 }
 
+/// `sum + z · w` by the plain formula.
+pub(super) fn add_complex_product(sum: C128, z: C128, w: C128) -> C128 {
+    C128::new(
+        sum.re + (z.re * w.re - z.im * w.im),
+        sum.im + (z.re * w.im + z.im * w.re),
+    )
+}
+
 /// An accumulated sum as a value of the class of the result type.
-trait IntoType {
+pub(super) trait IntoType {
     fn into_type(self, ty: ElementType) -> Value;
 }
 
@@ -199,7 +202,7 @@ impl IntoType for bool {
     }
 }
 
-fn complex(value: Value) -> C128 {
+pub(super) fn complex(value: Value) -> C128 {
     if let Value::Complex(value) = value {
         value
     } else {
@@ -207,7 +210,7 @@ fn complex(value: Value) -> C128 {
     }
 }
 
-fn float(value: Value) -> f64 {
+pub(super) fn float(value: Value) -> f64 {
     match value {
         Value::Float(value) => value,
         Value::Int(value) => value as f64,
@@ -216,7 +219,7 @@ fn float(value: Value) -> f64 {
     }
 }
 
-fn integer(value: Value) -> i128 {
+pub(super) fn integer(value: Value) -> i128 {
     match value {
         Value::Int(value) => value,
         Value::Pred(value) => value.into(),

@@ -33,14 +33,6 @@ impl<'a> Indices<'a> {
             .collect()
     }
 
-    /// How many components an index vector has.
-    pub(super) fn vector_size(&self) -> usize {
-        self.array
-            .dims()
-            .get(self.vector_dim)
-            .map_or(1, |dim| *dim as usize)
-    }
-
     /// The place of indices dimension `dim` among the batch dimensions.
     pub(super) fn batch_place(&self, dim: usize) -> usize {
         if dim > self.vector_dim { dim - 1 } else { dim }

@@ -1,7 +1,7 @@
 //! Ops that move elements: broadcast, reshape, transpose, slice, reverse, pad, concatenate, bitcast.
 
 use hloc_ir::attr::{PaddingDim, SliceDim};
-use hloc_ir::{ArrayShape, Op};
+use hloc_ir::{ArrayShape, Literal, Op};
 use hloc_tensor::{Array, IndexIter, row_major_strides};
 
 use super::walk::Walk;
@@ -203,4 +203,16 @@ fn concatenate(operands: &[&Array], numbers: &[i64]) -> Result<Array, EvalError>
         }
     }
     Ok(result)
+}
+
+/// The size of one dimension as s32; sizes are static here.
+pub(super) fn dimension_size(numbers: &[i64], operands: &Operands) -> Result<Literal, EvalError> {
+    let x = operands.array(0)?;
+    let [number] = numbers else {
+        return Err(EvalError::argument(
+            "`get-dimension-size` names one dimension",
+        ));
+    };
+    let size = x.dims()[dimension(*number, x.num_dims())?];
+    Ok(Literal::Array(Array::scalar(size as i32)))
 }

@@ -1,16 +1,23 @@
 //! What each op computes from its operands' values.
 
+mod batch_norm;
 mod callee;
 mod control;
 mod convert;
+mod convolution;
 mod dot;
 mod dynamic;
 mod elementwise;
+mod fft;
 mod gather;
 mod layout;
+mod linear_algebra;
+mod random;
 mod reduce;
 mod scatter;
+mod sort;
 mod walk;
+mod window;
 
 use hloc_ir::{ArrayShape, ElementType, Literal, Op, Shape};
 use hloc_tensor::{Array, num_elements};
@@ -31,43 +38,29 @@ macro_rules! unsupported_ops {
             | Op::AsyncDone { .. }
             | Op::AsyncStart { .. }
             | Op::AsyncUpdate { .. }
-            | Op::BatchNormGrad { .. }
-            | Op::BatchNormInference { .. }
-            | Op::BatchNormTraining { .. }
-            | Op::Cholesky { .. }
             | Op::CollectiveBroadcast { .. }
             | Op::CollectivePermute { .. }
             | Op::CollectivePermuteDone {}
             | Op::CollectivePermuteStart { .. }
-            | Op::Convolution { .. }
             | Op::CopyDone {}
             | Op::CopyStart { .. }
             | Op::CustomCall { .. }
             | Op::DynamicReshape {}
-            | Op::Fft { .. }
-            | Op::GetDimensionSize { .. }
             | Op::Infeed { .. }
-            | Op::Map { .. }
             | Op::Outfeed { .. }
             | Op::RaggedAllToAll { .. }
             | Op::RaggedDot { .. }
             | Op::Recv { .. }
             | Op::RecvDone { .. }
             | Op::ReduceScatter { .. }
-            | Op::ReduceWindow { .. }
             | Op::Rng { .. }
-            | Op::RngBitGenerator { .. }
             | Op::RngGetAndUpdateState { .. }
             | Op::ScaledDot { .. }
             | Op::Scan { .. }
-            | Op::SelectAndScatter { .. }
             | Op::Send { .. }
             | Op::SendDone { .. }
             | Op::SetDimensionSize { .. }
-            | Op::Sort { .. }
             | Op::StochasticConvert {}
-            | Op::TopK { .. }
-            | Op::TriangularSolve { .. }
     };
 }
 
@@ -170,6 +163,20 @@ pub(crate) fn apply(
         | Op::Concatenate { .. }
         | Op::Bitcast {} => array(layout::apply(op, &x, array_shape(shape)?)),
         Op::DynamicSlice { .. } | Op::DynamicUpdateSlice {} => array(dynamic::apply(op, x)),
+        Op::ReduceWindow { .. } => window::reduce_window(evaluator, op, &x, shape),
+        Op::SelectAndScatter { .. } => array(window::select_and_scatter(evaluator, op, &x)),
+        Op::Sort { .. } => sort::sort(evaluator, op, x),
+        Op::TopK { .. } => sort::topk(op, &x),
+        Op::Map { to_apply, .. } => array(sort::map(evaluator, *to_apply, &x, shape)),
+        Op::Convolution { .. } => array(convolution::convolution(op, &x, array_shape(shape)?)),
+        Op::Cholesky { lower } => array(linear_algebra::cholesky(op, *lower, &x)),
+        Op::TriangularSolve { .. } => array(linear_algebra::triangular_solve(op, &x)),
+        Op::Fft { .. } => array(fft::fft(op, &x, array_shape(shape)?)),
+        Op::RngBitGenerator { .. } => random::bits(op, &x, shape),
+        Op::BatchNormGrad { .. } | Op::BatchNormInference { .. } | Op::BatchNormTraining { .. } => {
+            batch_norm::apply(op, &x)
+        }
+        Op::GetDimensionSize { dimensions } => layout::dimension_size(dimensions, &x),
         unsupported_ops!() => Err(EvalError::unsupported(op, operand_type(&x, shape))),
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn reduce(
     };
     let arrays = operands.arrays()?;
     let (inputs, inits) = arrays.split_at(arrays.len() / 2);
-    let dims = check(inputs, inits)?;
+    let dims = equal_dims(inputs, inits)?;
     if numbers.is_empty() {
         // Nothing is folded, so the initial value is not either.
         return Ok(tuple_of(
@@ -57,15 +57,15 @@ pub(super) fn reduce(
     collect(&accumulators, inits, &result_dims)
 }
 
-/// The common dimensions of the inputs.
-fn check(inputs: &[&Array], inits: &[&Array]) -> Result<Vec<i64>, EvalError> {
+/// The common dimensions of the inputs, each of which has a scalar initial value.
+pub(super) fn equal_dims(inputs: &[&Array], inits: &[&Array]) -> Result<Vec<i64>, EvalError> {
     let fits = !inputs.is_empty()
         && inputs.len() == inits.len()
         && inputs.iter().all(|input| input.dims() == inputs[0].dims())
         && inits.iter().all(|init| init.num_dims() == 0);
     ensure(
         fits,
-        "`reduce` takes arrays of equal dimensions and a scalar for each",
+        "the op takes arrays of equal dimensions and a scalar for each",
     )?;
     Ok(inputs[0].dims().to_vec())
 }
@@ -101,7 +101,11 @@ fn result_walk(dims: &[i64], reduced: &[usize]) -> Walk {
 }
 
 /// One array per initial value, of its element type.
-fn collect(values: &[Value], inits: &[&Array], dims: &[i64]) -> Result<Literal, EvalError> {
+pub(super) fn collect(
+    values: &[Value],
+    inits: &[&Array],
+    dims: &[i64],
+) -> Result<Literal, EvalError> {
     let count = inits.len();
     let mut arrays = Vec::new();
     for (at, init) in inits.iter().enumerate() {

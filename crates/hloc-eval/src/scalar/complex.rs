@@ -497,12 +497,8 @@ mod tests {
             0.0,
         );
         assert!(super::sqrt(C::new(huge, huge)).re.is_finite());
-        near(
-            super::sqrt(C::new(0.0, 2e-320)),
-            1e-160 * (2e-320f64 / 2e-320),
-            1e-160,
-        );
-        assert!(super::exp(C::new(709.9, 1.5707963)).re.is_finite());
+        near(super::sqrt(C::new(0.0, 2e-300)), 1e-150, 1e-150);
+        assert!(super::exp(C::new(709.9, 1.5)).re.is_finite());
         assert!(super::log(C::new(huge, huge)).re.is_finite());
     }
 

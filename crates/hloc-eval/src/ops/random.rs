@@ -1,0 +1,167 @@
+//! `rng-bit-generator`: ThreeFry-2x32 and Philox-4x32, bit for bit.
+
+use hloc_ir::words::RngAlgorithm;
+use hloc_ir::{ArrayShape, Literal, Op, Shape};
+use hloc_tensor::Array;
+
+use super::{Operands, zeros};
+use crate::EvalError;
+
+/// The new state and random bits.
+pub(super) fn bits(op: &Op, operands: &Operands, shape: &Shape) -> Result<Literal, EvalError> {
+    let Op::RngBitGenerator { algorithm } = op else {
+        return Err(EvalError::unsupported(op, None));
+    };
+    let state_array = operands.array(0)?;
+    let leaves = shape.leaves();
+    let Some(bits) = leaves.last().and_then(|leaf| leaf.as_array()) else {
+        return Err(EvalError::argument(
+            "the declared result has no array of bits",
+        ));
+    };
+    let state = words(state_array)?;
+    let (new_state, result) = match (algorithm, &state[..]) {
+        (RngAlgorithm::ThreeFry, [key, counter]) => three_fry(*key, *counter, bits)?,
+        (RngAlgorithm::Philox | RngAlgorithm::Default, [key, low]) => {
+            let (counter, result) = philox(*key, join(*low, *key), bits)?;
+            // A state of two words has no third for the upper half of the counter.
+            (vec![*key, counter as u64], result)
+        }
+        (RngAlgorithm::Philox | RngAlgorithm::Default, [key, low, high]) => {
+            let (counter, result) = philox(*key, join(*low, *high), bits)?;
+            (vec![*key, counter as u64, (counter >> 64) as u64], result)
+        }
+        _ => return Err(EvalError::unsupported(op, Some(state_array.element_type()))),
+    };
+    let new_state = new_state
+        .iter()
+        .flat_map(|word| word.to_le_bytes())
+        .collect();
+    let new_state = Array::new(state_array.element_type(), state_array.dims(), new_state)?;
+    Ok(match shape {
+        Shape::Tuple(_) => Literal::Tuple(vec![Literal::Array(new_state), Literal::Array(result)]),
+        Shape::Array(_) | Shape::Token | Shape::Opaque | Shape::Buffer(_) => Literal::Array(result),
+    })
+}
+
+/// The state as 64-bit words, the low half of each first if it is one of 32-bit words.
+fn words(state: &Array) -> Result<Vec<u64>, EvalError> {
+    let chunks = state.bytes().chunks_exact(8);
+    if !state.element_type().is_integer() || !chunks.remainder().is_empty() {
+        return Err(EvalError::argument("the state is no list of 64-bit words"));
+    }
+    Ok(chunks
+        .map(|bytes| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte))
+        })
+        .collect())
+}
+
+fn join(low: u64, high: u64) -> u128 {
+    u128::from(high) << 64 | u128::from(low)
+}
+
+fn split(word: u64) -> [u32; 2] {
+    [word as u32, (word >> 32) as u32]
+}
+
+/// 20 rounds on a block of two words.
+fn three_fry_block(key: u64, counter: u64) -> [u32; 2] {
+    const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
+    let [k0, k1] = split(key);
+    let keys = [k0, k1, k0 ^ k1 ^ 0x1BD1_1BDA];
+    let [mut x0, mut x1] = split(counter);
+    x0 = x0.wrapping_add(k0);
+    x1 = x1.wrapping_add(k1);
+    for group in 0..5usize {
+        for rotation in ROTATIONS[group % 2] {
+            x0 = x0.wrapping_add(x1);
+            x1 = x1.rotate_left(rotation) ^ x0;
+        }
+        x0 = x0.wrapping_add(keys[(group + 1) % 3]);
+        x1 = x1
+            .wrapping_add(keys[(group + 2) % 3])
+            .wrapping_add(group as u32 + 1);
+    }
+    [x0, x1]
+}
+
+fn three_fry(key: u64, counter: u64, shape: &ArrayShape) -> Result<(Vec<u64>, Array), EvalError> {
+    let mut result = zeros(shape.element_type, &shape.dims)?;
+    let size = shape.element_type.size();
+    let block = |index: usize| three_fry_block(key, counter.wrapping_add(index as u64));
+    let count = result.num_elements();
+    let target = result.bytes_mut();
+    let mut put = |position: usize, word: u64| {
+        target[position * size..][..size].copy_from_slice(&word.to_le_bytes()[..size]);
+    };
+    let blocks = if size == 8 {
+        for position in 0..count {
+            let [low, high] = block(position);
+            put(position, u64::from(high) << 32 | u64::from(low));
+        }
+        count
+    } else if shape.dims.is_empty() {
+        put(0, block(0)[0].into());
+        1
+    } else {
+        // Both words of a block are neighbors along one dimension: the first of even size, else the
+        // largest.
+        let largest = shape.dims.iter().copied().max().unwrap_or(0);
+        let even = shape.dims.iter().position(|dim| dim % 2 == 0);
+        let at = even
+            .or_else(|| shape.dims.iter().position(|dim| *dim == largest))
+            .unwrap_or(0);
+        let (extent, half) = (
+            shape.dims[at] as usize,
+            (shape.dims[at] as usize).div_ceil(2),
+        );
+        let inner = shape.dims[at + 1..].iter().product::<i64>() as usize;
+        let outer = shape.dims[..at].iter().product::<i64>() as usize;
+        for index in 0..outer * half * inner {
+            let (row, rest) = (index / (half * inner), index % (half * inner));
+            let (pair, column) = (rest / inner, rest % inner);
+            for (word, place) in block(index).into_iter().zip(2 * pair..extent) {
+                put((row * extent + place) * inner + column, word.into());
+            }
+        }
+        outer * half * inner
+    };
+    Ok((vec![key, counter.wrapping_add(blocks as u64)], result))
+}
+
+/// 10 rounds on a block of four words.
+fn philox_block(key: u64, counter: u128) -> [u32; 4] {
+    let [mut k0, mut k1] = split(key);
+    let mut x = [0, 32, 64, 96].map(|shift| (counter >> shift) as u32);
+    for _ in 0..10 {
+        let [low0, high0] = split(u64::from(x[0]) * 0xD251_1F53);
+        let [low1, high1] = split(u64::from(x[2]) * 0xCD9E_8D57);
+        x = [high1 ^ x[1] ^ k0, low1, high0 ^ x[3] ^ k1, low0];
+        k0 = k0.wrapping_add(0x9E37_79B9);
+        k1 = k1.wrapping_add(0xBB67_AE85);
+    }
+    x
+}
+
+fn philox(key: u64, counter: u128, shape: &ArrayShape) -> Result<(u128, Array), EvalError> {
+    let mut result = zeros(shape.element_type, &shape.dims)?;
+    let size = shape.element_type.size();
+    let words_each = if size == 8 { 2 } else { 1 };
+    let blocks = (result.num_elements() * words_each).div_ceil(4);
+    let mut words =
+        (0..blocks).flat_map(|index| philox_block(key, counter.wrapping_add(index as u128)));
+    for bytes in result.bytes_mut().chunks_exact_mut(size) {
+        let low = u64::from(words.next().unwrap_or(0));
+        let high = if size == 8 {
+            u64::from(words.next().unwrap_or(0))
+        } else {
+            0
+        };
+        bytes.copy_from_slice(&(high << 32 | low).to_le_bytes()[..size]);
+    }
+    Ok((counter.wrapping_add(blocks as u128), result))
+}
