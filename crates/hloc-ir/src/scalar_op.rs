@@ -240,7 +240,7 @@ scalar_ops! {
     /// Element-wise ops with three operands.
     TernaryOp {
         /// `min(max(x, low), high)` of (low, x, high); NaN if any is. Bounds may be scalars.
-        Clamp = "clamp", Real, ulp 0, commutes false, Cheap;
+        Clamp = "clamp", Number, ulp 0, commutes false, Cheap;
         /// The second where the first (`pred`) is true, else the third. The first may be a scalar.
         Select = "select", Any, ulp 0, commutes false, Cheap;
     }

@@ -1,13 +1,34 @@
 //! The strict HLO verifier.
 //!
-//! [`verify`] takes a [`Module`] and gives a [`VerifiedModule`] or every mistake in it at once.
+//! [`verify`] takes a [`Module`] and gives a [`VerifiedModule`], or every mistake in it at once. What a
+//! verified module promises:
+//!
+//! - operands stand before their users and called computations before their callers, so there is no
+//!   recursion and every id can be indexed with;
+//! - parameters are numbered densely, names are unique, the root exists;
+//! - every shape has a size that fits in an `i64`, at most 64 dimensions, no unbounded one, and a layout
+//!   that is a permutation;
+//! - every instruction's shape is the one that the rule of its op gives (`hloc_ir::infer_shape`);
+//! - the header's layouts and aliases name parts that exist.
+//!
+//! Every rule has a label, which is the code of its diagnostics; [`CONSTRAINTS`] documents them.
+
+mod computation;
+mod constraints;
+mod header;
+mod instruction;
+mod precision;
+mod report;
+mod shapes;
 
 use std::ops::Deref;
 
 use hloc_diag::Diagnostic;
-use hloc_ir::{Module, ShapeContext, infer_shape};
+use hloc_ir::Module;
 
-/// Which language the text is held to.
+pub use constraints::{CONSTRAINTS, Constraint, explain};
+
+/// Which language a module is held to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// HLO with implicit broadcasting on element-wise ops.
@@ -31,7 +52,7 @@ pub struct Options {
 pub struct VerifiedModule(Module);
 
 impl VerifiedModule {
-    /// The module, for change; what comes back must be verified again.
+    /// The module, for change; what comes of it must be verified again.
     pub fn into_module(self) -> Module {
         self.0
     }
@@ -49,9 +70,12 @@ impl Deref for VerifiedModule {
 pub struct Rejected {
     /// The module as it was.
     pub module: Module,
-    /// Every mistake, in the order of the module.
+    /// Every mistake, in the order of the module; at most [`MAX_DIAGNOSTICS`] and one that says so.
     pub diagnostics: Vec<Diagnostic>,
 }
+
+/// How many mistakes are told at once.
+pub const MAX_DIAGNOSTICS: usize = 1000;
 
 impl std::fmt::Display for Rejected {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -68,7 +92,8 @@ impl std::error::Error for Rejected {}
 /// Checks `module` in hloc's dialect.
 ///
 /// # Errors
-/// [`Rejected`] with every mistake.
+/// [`Rejected`] with the module and every mistake in it.
+#[expect(clippy::result_large_err, reason = "both sides hold the module")]
 pub fn verify(module: Module) -> Result<VerifiedModule, Rejected> {
     verify_with(module, &Options::default())
 }
@@ -76,29 +101,10 @@ pub fn verify(module: Module) -> Result<VerifiedModule, Rejected> {
 /// Checks `module` as `options` say.
 ///
 /// # Errors
-/// [`Rejected`] with every mistake.
+/// [`Rejected`] with the module and every mistake in it.
+#[expect(clippy::result_large_err, reason = "both sides hold the module")]
 pub fn verify_with(module: Module, options: &Options) -> Result<VerifiedModule, Rejected> {
-    let _ = options;
-    let mut diagnostics = Vec::new();
-    for computation in module.computations.values() {
-        for instruction in computation.instructions.values() {
-            let operands = computation.operand_shapes(instruction);
-            let context = ShapeContext {
-                op: &instruction.op,
-                operands: &operands,
-                computations: &module.computations,
-                declared: Some(&instruction.shape),
-            };
-            if let Err(broken) = infer_shape(&context) {
-                let message = format!("`{}` {}", instruction.name, broken.message);
-                diagnostics.push(Diagnostic::error(
-                    broken.constraint,
-                    message,
-                    instruction.origin.span(),
-                ));
-            }
-        }
-    }
+    let diagnostics = diagnose(&module, options);
     if diagnostics.is_empty() {
         Ok(VerifiedModule(module))
     } else {
@@ -107,4 +113,20 @@ pub fn verify_with(module: Module, options: &Options) -> Result<VerifiedModule, 
             diagnostics,
         })
     }
+}
+
+/// Every mistake in `module`, in order; none if it is valid. For those who keep the module anyway.
+pub fn diagnose(module: &Module, options: &Options) -> Vec<Diagnostic> {
+    let mut report = report::Report::new(module);
+    let mut verdicts = Vec::with_capacity(module.computations.len());
+    computation::check_names(&mut report);
+    for (id, _) in module.computations.iter() {
+        if report.is_full() {
+            break;
+        }
+        let sound = computation::check(&mut report, id, options, &verdicts);
+        verdicts.push(sound);
+    }
+    header::check(&mut report);
+    report.finish()
 }

@@ -134,7 +134,7 @@ fn pair(
     Ok(())
 }
 
-/// Operands of one type; the declared result may be of the same class and at least as wide.
+/// Operands of one type; the declared result may be wider, or a float where the operands are integers.
 fn element_type(
     cx: &ShapeContext<'_>,
     lhs: &ArrayShape,
@@ -161,11 +161,12 @@ fn element_type(
     let (from, to) = (lhs.element_type, declared.element_type);
     let widens = from == to
         || (from.class() == to.class() && to.bits() >= from.bits())
-        || (from.is_integer() && to.is_integer() && to.bits() > from.bits());
+        || (from.is_integer() && to.is_integer() && to.bits() > from.bits())
+        || (from.is_integer() && to.is_float());
     require(widens, || {
         Broken::new(
             "dot_c7",
-            format!("declares {declared} for operands of {from}: the result has the same or a wider type"),
+            format!("declares {declared} for operands of {from}: the result has the same type or a wider one of its kind"),
         )
         .at(Focus::Result)
         .with_other(Focus::Operand(0), lhs.to_string())
