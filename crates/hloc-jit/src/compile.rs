@@ -1,0 +1,367 @@
+//! Compilation of whole programs, and dumps of single kernels.
+
+use std::collections::BTreeMap;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::LibCall;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, ModuleError, ModuleReloc};
+use cranelift_object::{ObjectBuilder, ObjectModule};
+use hloc_ir::SideTable;
+use hloc_loops::ir::{Kernel, KernelId, LoopKind, Program, Stmt};
+use rayon::prelude::*;
+
+use crate::error::JitError;
+use crate::kernel::{CompiledKernel, Target, compile_kernel, emit_kernel};
+use crate::memory::{CodeMemory, KernelFn};
+use crate::runtime::Helper;
+use crate::support;
+
+/// How kernels are compiled.
+#[derive(Clone, Debug)]
+pub struct JitOptions {
+    /// Use only what every processor of the architecture has. For tests of that path.
+    pub baseline_cpu: bool,
+    /// Compile vector loops to vector code.
+    pub vectorize: bool,
+    /// Threads that compile: 1 compiles in the calling thread, anything else uses the shared pool.
+    pub threads: usize,
+}
+
+impl Default for JitOptions {
+    /// The features of this processor, vector code, all threads.
+    fn default() -> Self {
+        JitOptions {
+            baseline_cpu: false,
+            vectorize: true,
+            threads: 0,
+        }
+    }
+}
+
+/// The machine code of a program's kernels. Dropping it frees the code.
+pub struct CompiledKernels {
+    memory: CodeMemory,
+    /// Position of each kernel's function.
+    entries: SideTable<KernelId, Option<usize>>,
+    code_bytes: usize,
+}
+
+impl std::fmt::Debug for CompiledKernels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CompiledKernels")
+            .field("code_bytes", &self.code_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+impl CompiledKernels {
+    /// The function of a kernel.
+    ///
+    /// # Panics
+    /// If `kernel` is not of the program that was compiled.
+    pub fn entry(&self, kernel: KernelId) -> KernelFn {
+        self.entries[kernel]
+            .and_then(|at| self.memory.entry(at))
+            .expect("every kernel of the program was compiled")
+    }
+
+    /// Size of all code in bytes. Kernels that differ only in name share their code.
+    pub fn code_bytes(&self) -> usize {
+        self.code_bytes
+    }
+}
+
+/// Number of iterations of the kernel's outermost parallel loop: what `begin..end` of its function is a
+/// part of. `None` if it has none; then the function does everything at once.
+pub fn parallel_extent(kernel: &Kernel) -> Option<i64> {
+    kernel.body.iter().find_map(|stmt| match stmt {
+        Stmt::For(outer) if outer.kind == LoopKind::Parallel => {
+            kernel.vars.get(outer.var).map(|var| var.extent)
+        }
+        Stmt::For(_) | Stmt::Let { .. } | Stmt::Store { .. } | Stmt::If(_) => None,
+    })
+}
+
+/// Compiles every kernel of `program` for this machine.
+///
+/// # Errors
+/// [`JitError::Unsupported`] for an op that is not emitted for its element type, found before anything
+/// is compiled; the others if the kernels or the machine are not what they should be.
+pub fn compile_kernels(
+    program: &Program,
+    options: &JitOptions,
+) -> Result<CompiledKernels, JitError> {
+    program.kernels.values().try_for_each(support::check)?;
+    let mut builder = JITBuilder::with_isa(host_isa(options, false)?, Box::new(libcall_symbol));
+    for helper in Helper::ALL {
+        builder.symbol(helper.name(), helper.address());
+    }
+    let mut module = JITModule::new(builder);
+    let target = target(&mut module, options)?;
+    let (distinct, entries) = distinct_kernels(program);
+    let compiled = compile_all(&distinct, &target, options)?;
+    let mut functions = Vec::new();
+    let mut code_bytes = 0;
+    for (at, (kernel, code)) in distinct.iter().zip(&compiled).enumerate() {
+        let name = format!("kernel_{at}");
+        let (id, size) = define(&mut module, &name, kernel, code, &target)?;
+        functions.push(id);
+        code_bytes += size;
+    }
+    module.finalize_definitions().map_err(host_error)?;
+    Ok(CompiledKernels {
+        memory: CodeMemory::new(module, &functions),
+        entries,
+        code_bytes,
+    })
+}
+
+/// The kernels without those that equal an earlier one but for names, and the position of each.
+fn distinct_kernels(program: &Program) -> (Vec<&Kernel>, SideTable<KernelId, Option<usize>>) {
+    let mut known = BTreeMap::new();
+    let mut distinct = Vec::new();
+    let mut entries = SideTable::new(None);
+    for (id, kernel) in program.kernels.iter() {
+        let at = *known.entry(structure(kernel)).or_insert_with(|| {
+            distinct.push(kernel);
+            distinct.len() - 1
+        });
+        entries.set(id, Some(at));
+    }
+    (distinct, entries)
+}
+
+/// Everything that the code of a kernel depends on.
+fn structure(kernel: &Kernel) -> String {
+    let params: Vec<_> = kernel
+        .params
+        .values()
+        .map(|param| param.element_type)
+        .collect();
+    let vars: Vec<_> = kernel.vars.values().map(|var| var.extent).collect();
+    let values: Vec<_> = kernel
+        .values
+        .values()
+        .map(|value| value.element_type)
+        .collect();
+    format!("{params:?}{vars:?}{values:?}{:?}", kernel.body)
+}
+
+fn compile_all(
+    kernels: &[&Kernel],
+    target: &Target,
+    options: &JitOptions,
+) -> Result<Vec<CompiledKernel>, JitError> {
+    if options.threads == 1 || kernels.len() < 2 {
+        let mut context = FunctionBuilderContext::new();
+        let compile = |kernel: &&Kernel| compile_kernel(kernel, target, &mut context, false);
+        return kernels.iter().map(compile).collect();
+    }
+    kernels
+        .par_iter()
+        .map_init(FunctionBuilderContext::new, |context, kernel| {
+            compile_kernel(kernel, target, context, false)
+        })
+        .collect()
+}
+
+/// Places compiled code in a module; gives its id and size.
+fn define(
+    module: &mut dyn Module,
+    name: &str,
+    kernel: &Kernel,
+    compiled: &CompiledKernel,
+    target: &Target,
+) -> Result<(FuncId, usize), JitError> {
+    let codegen = |error: ModuleError| JitError::Codegen {
+        kernel: kernel.name.clone(),
+        message: error.to_string(),
+        span: kernel.span,
+    };
+    let id = module
+        .declare_function(name, Linkage::Export, &target.signature())
+        .map_err(codegen)?;
+    let Some(code) = compiled.context.compiled_code() else {
+        return Err(JitError::Codegen {
+            kernel: kernel.name.clone(),
+            message: "no code was generated".to_owned(),
+            span: kernel.span,
+        });
+    };
+    let relocs = code.buffer.relocs().iter();
+    let relocs: Vec<ModuleReloc> = relocs
+        .map(|reloc| ModuleReloc::from_mach_reloc(reloc, &compiled.context.func, id))
+        .collect();
+    let alignment = u64::from(code.buffer.alignment)
+        .max(u64::from(target.isa.function_alignment().minimum))
+        .max(64);
+    module
+        .define_function_bytes(id, alignment, code.code_buffer(), &relocs)
+        .map_err(codegen)?;
+    Ok((id, code.code_buffer().len()))
+}
+
+/// Declares the helpers in a fresh module and collects what kernels are compiled for.
+fn target(module: &mut dyn Module, options: &JitOptions) -> Result<Target, JitError> {
+    let isa = host_isa(options, module.isa().flags().is_pic())?;
+    let mut helpers = Vec::new();
+    for helper in Helper::ALL {
+        let shape = helper.shape();
+        let signature = shape.signature(isa.default_call_conv(), isa.pointer_type());
+        let id = module
+            .declare_function(helper.name(), Linkage::Import, &signature)
+            .map_err(host_error)?;
+        helpers.push(id.as_u32());
+    }
+    Ok(Target {
+        isa,
+        vectorize: options.vectorize,
+        helpers,
+    })
+}
+
+fn host_error(error: ModuleError) -> JitError {
+    JitError::Host(error.to_string())
+}
+
+fn host_isa(options: &JitOptions, is_pic: bool) -> Result<OwnedTargetIsa, JitError> {
+    let mut flags = settings::builder();
+    let mut set = |name: &str, value: &str| {
+        flags
+            .set(name, value)
+            .map_err(|error| JitError::Host(error.to_string()))
+    };
+    set("opt_level", "speed")?;
+    set("regalloc_algorithm", "backtracking")?;
+    set(
+        "enable_verifier",
+        if cfg!(debug_assertions) {
+            "true"
+        } else {
+            "false"
+        },
+    )?;
+    set("unwind_info", "false")?;
+    set("enable_probestack", "true")?;
+    set("probestack_strategy", "inline")?;
+    set("is_pic", if is_pic { "true" } else { "false" })?;
+    let builder = cranelift_native::builder_with_options(!options.baseline_cpu)
+        .map_err(|message| JitError::Host(message.to_owned()))?;
+    builder
+        .finish(settings::Flags::new(flags))
+        .map_err(|error| JitError::Host(error.to_string()))
+}
+
+/// The symbol of a routine that Cranelift calls where the processor has no instruction.
+fn libcall_symbol(call: LibCall) -> String {
+    let helper = match call {
+        LibCall::CeilF32 => Helper::CeilF32,
+        LibCall::CeilF64 => Helper::CeilF64,
+        LibCall::FloorF32 => Helper::FloorF32,
+        LibCall::FloorF64 => Helper::FloorF64,
+        LibCall::TruncF32 => Helper::TruncF32,
+        LibCall::TruncF64 => Helper::TruncF64,
+        LibCall::NearestF32 => Helper::NearestF32,
+        LibCall::NearestF64 => Helper::NearestF64,
+        LibCall::FmaF32 => Helper::FmaF32,
+        LibCall::FmaF64 => Helper::FmaF64,
+        LibCall::Probestack
+        | LibCall::Memcpy
+        | LibCall::Memset
+        | LibCall::Memmove
+        | LibCall::Memcmp
+        | LibCall::ElfTlsGetAddr
+        | LibCall::ElfTlsGetOffset
+        | LibCall::X86Pshufb => return cranelift_module::default_libcall_names()(call),
+    };
+    helper.name().to_owned()
+}
+
+/// A target for dumps of single kernels, with helpers numbered as in a module.
+fn dump_target(options: &JitOptions) -> Result<Target, JitError> {
+    Ok(Target {
+        isa: host_isa(options, false)?,
+        vectorize: options.vectorize,
+        helpers: (0u32..).take(Helper::ALL.len()).collect(),
+    })
+}
+
+/// Cranelift's representation of a kernel before optimization, headed by its name and buffers.
+///
+/// Called functions appear by number; the heading names them.
+///
+/// # Errors
+/// As [`compile_kernels`].
+pub fn clif_text(kernel: &Kernel, options: &JitOptions) -> Result<String, JitError> {
+    support::check(kernel)?;
+    let target = dump_target(options)?;
+    let mut context = Context::new();
+    emit_kernel(
+        kernel,
+        &target,
+        &mut context,
+        &mut FunctionBuilderContext::new(),
+    )?;
+    let mut text = heading(kernel, &context);
+    text.push_str(&context.func.display().to_string());
+    Ok(text)
+}
+
+/// The machine instructions of a kernel, headed by its name and buffers.
+///
+/// # Errors
+/// As [`compile_kernels`].
+pub fn asm_text(kernel: &Kernel, options: &JitOptions) -> Result<String, JitError> {
+    support::check(kernel)?;
+    let target = dump_target(options)?;
+    let compiled = compile_kernel(kernel, &target, &mut FunctionBuilderContext::new(), true)?;
+    let mut text = heading(kernel, &compiled.context);
+    let code = compiled.context.compiled_code();
+    if let Some(listing) = code.and_then(|code| code.vcode.as_deref()) {
+        text.push_str(listing);
+    }
+    Ok(text)
+}
+
+fn heading(kernel: &Kernel, context: &Context) -> String {
+    let mut text = format!("; kernel {}\n", kernel.name);
+    for (id, param) in kernel.params.iter() {
+        let (name, element_type) = (&param.name, param.element_type);
+        text.push_str(&format!(
+            "; {id} = {name}: {element_type}{:?}\n",
+            param.dims
+        ));
+    }
+    for (_, name) in context.func.params.user_named_funcs() {
+        if let Some(helper) = Helper::ALL.get(name.index as usize) {
+            text.push_str(&format!("; u0:{} = {}\n", name.index, helper.name()));
+        }
+    }
+    text
+}
+
+/// An object file with one function per kernel, named as the kernel.
+///
+/// The helpers that kernels call (`hloc_exp` and the like) are undefined symbols.
+///
+/// # Errors
+/// As [`compile_kernels`]; [`JitError::Host`] if the file cannot be written.
+pub fn object_bytes(program: &Program, options: &JitOptions) -> Result<Vec<u8>, JitError> {
+    program.kernels.values().try_for_each(support::check)?;
+    let builder = ObjectBuilder::new(host_isa(options, true)?, "hloc", Box::new(libcall_symbol));
+    let mut module = ObjectModule::new(builder.map_err(host_error)?);
+    let target = target(&mut module, options)?;
+    let kernels: Vec<&Kernel> = program.kernels.values().collect();
+    let compiled = compile_all(&kernels, &target, options)?;
+    for (kernel, code) in kernels.iter().zip(&compiled) {
+        define(&mut module, &kernel.name, kernel, code, &target)?;
+    }
+    let object = module.finish();
+    object
+        .emit()
+        .map_err(|error| JitError::Host(error.to_string()))
+}

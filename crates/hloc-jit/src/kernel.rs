@@ -1,0 +1,288 @@
+//! One kernel as a function: signature, state of the emission, the statements' frame.
+
+use std::collections::BTreeMap;
+
+use cranelift_codegen::Context;
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{
+    AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, Signature,
+    StackSlot, StackSlotData, StackSlotKind, Type, UserExternalName, UserFuncName, Value, types,
+};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use hloc_ir::{ElementType, Id, SideTable};
+use hloc_loops::ir::{Kernel, ParamId, ValueId, VarId};
+
+use crate::error::JitError;
+use crate::repr::Reg;
+use crate::runtime::Helper;
+
+/// What every kernel of a program is compiled for.
+pub(crate) struct Target {
+    /// The machine.
+    pub(crate) isa: OwnedTargetIsa,
+    /// Whether vector loops become vector code.
+    pub(crate) vectorize: bool,
+    /// Name of each helper in the module, by position in [`Helper::ALL`].
+    pub(crate) helpers: Vec<u32>,
+}
+
+impl Target {
+    /// The signature of every kernel: pointer to buffer pointers, first and last-plus-one iteration.
+    pub(crate) fn signature(&self) -> Signature {
+        let pointer = self.isa.pointer_type();
+        let mut signature = Signature::new(self.isa.default_call_conv());
+        for ty in [pointer, types::I64, types::I64] {
+            signature.params.push(AbiParam::new(ty));
+        }
+        signature
+    }
+}
+
+/// Machine code of one kernel, not yet placed in memory.
+pub(crate) struct CompiledKernel {
+    /// The function before compilation, to resolve its relocations.
+    pub(crate) context: Context,
+}
+
+/// The state of one function's emission.
+pub(crate) struct Emitter<'a, 'f> {
+    /// What is emitted.
+    pub(crate) kernel: &'a Kernel,
+    /// For what.
+    pub(crate) target: &'a Target,
+    /// Where to.
+    pub(crate) b: FunctionBuilder<'f>,
+    values: SideTable<ValueId, Option<Reg>>,
+    vars: SideTable<VarId, Option<Value>>,
+    /// How deep the loop of a variable is nested.
+    depths: SideTable<VarId, u32>,
+    depth: u32,
+    bases: Vec<Value>,
+    /// First and last-plus-one iteration of the parallel loop.
+    pub(crate) range: (Value, Value),
+    helper_refs: BTreeMap<usize, FuncRef>,
+    complex_slot: Option<StackSlot>,
+}
+
+/// Emits `kernel` into `context`.
+///
+/// # Errors
+/// Unsupported ops and malformed kernels.
+pub(crate) fn emit_kernel(
+    kernel: &Kernel,
+    target: &Target,
+    context: &mut Context,
+    builder_context: &mut FunctionBuilderContext,
+) -> Result<(), JitError> {
+    context.clear();
+    context.func = Function::with_name_signature(UserFuncName::user(0, 0), target.signature());
+    let mut b = FunctionBuilder::new(&mut context.func, builder_context);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    b.seal_block(entry);
+    let (table, begin, end) = match *b.block_params(entry) {
+        [table, begin, end] => (table, begin, end),
+        _ => return Err(JitError::Host("kernels have three parameters".to_owned())),
+    };
+    let bases = load_bases(&mut b, kernel, table, target.isa.pointer_type());
+    let mut emitter = Emitter {
+        kernel,
+        target,
+        b,
+        values: SideTable::new(None),
+        vars: SideTable::new(None),
+        depths: SideTable::new(0),
+        depth: 0,
+        bases,
+        range: (begin, end),
+        helper_refs: BTreeMap::new(),
+        complex_slot: None,
+    };
+    emitter.block(&kernel.body)?;
+    emitter.b.ins().return_(&[]);
+    emitter.b.finalize(target.isa.frontend_config());
+    Ok(())
+}
+
+/// The pointers of the buffers. They do not change while the kernel runs.
+fn load_bases(
+    b: &mut FunctionBuilder<'_>,
+    kernel: &Kernel,
+    table: Value,
+    pointer: Type,
+) -> Vec<Value> {
+    let flags = MemFlagsData::trusted().with_readonly().with_can_move();
+    let size = pointer.bytes().cast_signed();
+    let offsets = (0i32..).map(|at| at * size);
+    let ids = kernel.params.ids();
+    ids.zip(offsets)
+        .map(|(_, offset)| b.ins().load(pointer, flags, table, offset))
+        .collect()
+}
+
+/// Emits and compiles `kernel`.
+///
+/// # Errors
+/// As [`emit_kernel`], and what Cranelift refuses.
+pub(crate) fn compile_kernel(
+    kernel: &Kernel,
+    target: &Target,
+    builder_context: &mut FunctionBuilderContext,
+    disassemble: bool,
+) -> Result<CompiledKernel, JitError> {
+    let mut context = Context::new();
+    emit_kernel(kernel, target, &mut context, builder_context)?;
+    context.set_disasm(disassemble);
+    let result = context.compile(&*target.isa, &mut ControlPlane::default());
+    match result
+        .map(|_| ())
+        .map_err(|error| format!("{:?}", error.inner))
+    {
+        Ok(()) => Ok(CompiledKernel { context }),
+        Err(message) => Err(JitError::Codegen {
+            kernel: kernel.name.clone(),
+            message,
+            span: kernel.span,
+        }),
+    }
+}
+
+impl Emitter<'_, '_> {
+    /// The error for an op that is not emitted for `element_type`.
+    pub(crate) fn unsupported(&self, op: &str, element_type: ElementType) -> JitError {
+        JitError::Unsupported {
+            op: op.to_owned(),
+            element_type,
+            kernel: self.kernel.name.clone(),
+            span: self.kernel.span,
+        }
+    }
+
+    /// The error for a broken rule of the representation.
+    pub(crate) fn malformed(&self, message: impl Into<String>) -> JitError {
+        JitError::Malformed {
+            kernel: self.kernel.name.clone(),
+            message: message.into(),
+            span: self.kernel.span,
+        }
+    }
+
+    /// Binds a value.
+    pub(crate) fn bind(&mut self, value: ValueId, reg: Reg) {
+        self.values.set(value, Some(reg));
+    }
+
+    /// The register of a value.
+    ///
+    /// # Errors
+    /// The value is not bound.
+    pub(crate) fn reg(&self, value: ValueId) -> Result<Reg, JitError> {
+        self.values[value]
+            .ok_or_else(|| self.malformed(format!("{value} is used before it is bound")))
+    }
+
+    /// The element type of a value.
+    ///
+    /// # Errors
+    /// The kernel has no such value.
+    pub(crate) fn type_of(&self, value: ValueId) -> Result<ElementType, JitError> {
+        match self.kernel.values.get(value) {
+            Some(value) => Ok(value.element_type),
+            None => Err(self.malformed(format!("{value} is not declared"))),
+        }
+    }
+
+    /// Binds a loop variable for the body of its loop and notes how deep it is.
+    pub(crate) fn enter_loop(&mut self, var: VarId, counter: Value) {
+        self.depth += 1;
+        self.depths.set(var, self.depth);
+        self.vars.set(var, Some(counter));
+    }
+
+    /// Ends what [`Emitter::enter_loop`] began.
+    pub(crate) fn leave_loop(&mut self) {
+        self.depth -= 1;
+    }
+
+    /// Rebinds a loop variable.
+    pub(crate) fn set_var(&mut self, var: VarId, counter: Value) {
+        self.vars.set(var, Some(counter));
+    }
+
+    /// The counter of a loop variable.
+    ///
+    /// # Errors
+    /// The variable is used outside its loop.
+    pub(crate) fn var(&self, var: VarId) -> Result<Value, JitError> {
+        self.vars[var].ok_or_else(|| self.malformed(format!("{var} is used outside its loop")))
+    }
+
+    /// How deep the loop of `var` is nested.
+    pub(crate) fn depth_of(&self, var: VarId) -> u32 {
+        self.depths[var]
+    }
+
+    /// The pointer to a buffer and the type of its elements.
+    ///
+    /// # Errors
+    /// The kernel has no such parameter.
+    pub(crate) fn param(&self, param: ParamId) -> Result<(Value, ElementType), JitError> {
+        match (self.bases.get(param.index()), self.kernel.params.get(param)) {
+            (Some(base), Some(declared)) => Ok((*base, declared.element_type)),
+            _ => Err(self.malformed(format!("{param} is not declared"))),
+        }
+    }
+
+    /// Calls a helper.
+    pub(crate) fn call(&mut self, helper: Helper, args: &[Value]) -> Option<Value> {
+        let function = self.helper_ref(helper);
+        let call = self.b.ins().call(function, args);
+        self.b.inst_results(call).first().copied()
+    }
+
+    /// Calls a helper that gives a complex number; `args` are without the pointer to the result.
+    pub(crate) fn call_complex(&mut self, helper: Helper, args: &[Value]) -> Reg {
+        let pointer = self.target.isa.pointer_type();
+        let slot = match self.complex_slot {
+            Some(slot) => slot,
+            None => {
+                let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 16, 3);
+                *self
+                    .complex_slot
+                    .insert(self.b.create_sized_stack_slot(data))
+            }
+        };
+        let address = self.b.ins().stack_addr(pointer, slot, 0);
+        let mut all = args.to_vec();
+        all.push(address);
+        self.call(helper, &all);
+        let flags = MemFlagsData::trusted();
+        let re = self.b.ins().load(types::F64, flags, address, 0);
+        let im = self.b.ins().load(types::F64, flags, address, 8);
+        Reg::Pair(re, im)
+    }
+
+    fn helper_ref(&mut self, helper: Helper) -> FuncRef {
+        let at = helper as usize;
+        if let Some(known) = self.helper_refs.get(&at) {
+            return *known;
+        }
+        let isa = &self.target.isa;
+        let signature = helper
+            .shape()
+            .signature(isa.default_call_conv(), isa.pointer_type());
+        let signature = self.b.import_signature(signature);
+        let name = UserExternalName::new(0, self.target.helpers[at]);
+        let name = self.b.func.declare_imported_user_function(name);
+        let function = self.b.import_function(ExtFuncData {
+            name: ExternalName::user(name),
+            signature,
+            colocated: false,
+            patchable: false,
+        });
+        self.helper_refs.insert(at, function);
+        function
+    }
+}

@@ -1,0 +1,224 @@
+//! Builds small kernels and runs them on arrays.
+#![expect(unsafe_code, reason = "calling compiled code is what is tested")]
+
+use hloc_diag::Span;
+use hloc_ir::{Arena, Array, ElementType, Id, Shape};
+use hloc_loops::index::Index;
+use hloc_loops::ir::{
+    Access, Block, Carried, ConstantBits, Expr, For, Kernel, KernelId, LoopKind, Param, ParamId,
+    Program, Stmt, Value, ValueId, Var, VarId,
+};
+
+use crate::{JitError, JitOptions, compile_kernels, parallel_extent};
+
+/// A kernel under construction.
+pub(super) struct Build {
+    pub(super) kernel: Kernel,
+}
+
+impl Build {
+    pub(super) fn new() -> Build {
+        Build {
+            kernel: Kernel {
+                name: "test".to_owned(),
+                params: Arena::new(),
+                vars: Arena::new(),
+                values: Arena::new(),
+                body: Block::new(),
+                span: Span::NONE,
+            },
+        }
+    }
+
+    pub(super) fn param(
+        &mut self,
+        element_type: ElementType,
+        length: i64,
+        access: Access,
+    ) -> ParamId {
+        self.kernel.params.push(Param {
+            name: format!("b{}", self.kernel.params.len()),
+            element_type,
+            dims: vec![length],
+            access,
+        })
+    }
+
+    pub(super) fn var(&mut self, extent: i64) -> VarId {
+        self.kernel.vars.push(Var {
+            name: format!("i{}", self.kernel.vars.len()),
+            extent,
+        })
+    }
+
+    pub(super) fn value(&mut self, element_type: ElementType) -> ValueId {
+        self.kernel.values.push(Value { element_type })
+    }
+
+    pub(super) fn bind(&mut self, block: &mut Block, ty: ElementType, expr: Expr) -> ValueId {
+        let value = self.value(ty);
+        block.push(Stmt::Let { value, expr });
+        value
+    }
+}
+
+/// A kernel that applies `make` to one element of each input at a time.
+pub(super) fn elementwise(
+    inputs: &[ElementType],
+    output: ElementType,
+    length: i64,
+    kind: LoopKind,
+    make: impl Fn(&[ValueId]) -> Expr,
+) -> Kernel {
+    let mut build = Build::new();
+    let params: Vec<ParamId> = inputs
+        .iter()
+        .map(|ty| build.param(*ty, length, Access::Read))
+        .collect();
+    let out = build.param(output, length, Access::Write);
+    let var = build.var(length);
+    let mut body = Block::new();
+    let mut operands = Vec::new();
+    for (param, ty) in params.iter().zip(inputs) {
+        let load = Expr::Load {
+            param: *param,
+            index: Index::var(var),
+        };
+        operands.push(build.bind(&mut body, *ty, load));
+    }
+    let value = build.bind(&mut body, output, make(&operands));
+    body.push(Stmt::Store {
+        param: out,
+        index: Index::var(var),
+        value,
+    });
+    build.kernel.body.push(Stmt::For(For {
+        var,
+        kind,
+        carried: Vec::new(),
+        body,
+    }));
+    build.kernel
+}
+
+/// A kernel that folds the rows of a `rows` by `columns` array, beginning with the second input.
+pub(super) fn row_reduction(
+    ty: ElementType,
+    rows: i64,
+    columns: i64,
+    kind: LoopKind,
+    combine: impl Fn(ValueId, ValueId) -> Expr,
+) -> Kernel {
+    let mut build = Build::new();
+    let input = build.param(ty, rows * columns, Access::Read);
+    let start = build.param(ty, 1, Access::Read);
+    let out = build.param(ty, rows, Access::Write);
+    let (row, column) = (build.var(rows), build.var(columns));
+    let mut outer = Block::new();
+    let load = Expr::Load {
+        param: start,
+        index: Index::constant(0),
+    };
+    let init = build.bind(&mut outer, ty, load);
+    let (current, result) = (build.value(ty), build.value(ty));
+    let mut inner = Block::new();
+    let load = Expr::Load {
+        param: input,
+        index: Index::var(row).times(columns).add(&Index::var(column)),
+    };
+    let element = build.bind(&mut inner, ty, load);
+    let next = build.bind(&mut inner, ty, combine(current, element));
+    outer.push(Stmt::For(For {
+        var: column,
+        kind,
+        carried: vec![Carried {
+            init,
+            current,
+            next,
+            result,
+        }],
+        body: inner,
+    }));
+    outer.push(Stmt::Store {
+        param: out,
+        index: Index::var(row),
+        value: result,
+    });
+    build.kernel.body.push(Stmt::For(For {
+        var: row,
+        kind: LoopKind::Parallel,
+        carried: Vec::new(),
+        body: outer,
+    }));
+    build.kernel
+}
+
+pub(super) fn constant(bits: u128) -> Expr {
+    Expr::Constant(ConstantBits(bits))
+}
+
+/// A program of these kernels and nothing else.
+pub(super) fn program(kernels: impl IntoIterator<Item = Kernel>) -> Program {
+    Program {
+        kernels: kernels.into_iter().collect(),
+        buffers: Arena::new(),
+        steps: Vec::new(),
+        parameters: Vec::new(),
+        results: Vec::new(),
+        parameter_shapes: Vec::new(),
+        parameter_names: Vec::new(),
+        result_shape: Shape::Tuple(Vec::new()),
+        arena_bytes: 0,
+        num_instructions: 0,
+    }
+}
+
+/// Compiles `kernel` and runs it on `inputs`; gives the array written last.
+pub(super) fn run(
+    kernel: Kernel,
+    options: &JitOptions,
+    inputs: &[Array],
+) -> Result<Array, JitError> {
+    let compiled = compile_kernels(&program([kernel.clone()]), options)?;
+    let out = kernel
+        .params
+        .values()
+        .last()
+        .expect("a kernel has an output");
+    let mut buffers: Vec<Vec<u128>> = Vec::new();
+    for input in inputs {
+        let mut buffer = vec![0u128; input.bytes().len() / 16 + 2];
+        copy(&mut buffer, input.bytes());
+        buffers.push(buffer);
+    }
+    let count = usize::try_from(out.num_elements()).expect("a positive length");
+    buffers.push(vec![0; count * out.element_type.size() / 16 + 2]);
+    let pointers: Vec<*mut u8> = buffers
+        .iter_mut()
+        .map(|buffer| buffer.as_mut_ptr().cast())
+        .collect();
+    let extent = parallel_extent(&kernel).unwrap_or(0);
+    let entry = compiled.entry(KernelId::from_index(0));
+    for (begin, end) in [(0, extent / 2), (extent / 2, extent)] {
+        // SAFETY: one buffer per parameter, each as long as the parameter says and aligned to 16 bytes.
+        unsafe { entry(pointers.as_ptr(), begin, end) };
+    }
+    let bytes: Vec<u8> = buffers
+        .last()
+        .into_iter()
+        .flatten()
+        .flat_map(|word| word.to_le_bytes())
+        .take(count * out.element_type.size())
+        .collect();
+    let mut array = Array::zeros(out.element_type, &out.dims).expect("the array is small");
+    array.bytes_mut().copy_from_slice(&bytes);
+    Ok(array)
+}
+
+fn copy(buffer: &mut [u128], bytes: &[u8]) {
+    for (word, chunk) in buffer.iter_mut().zip(bytes.chunks(16)) {
+        let mut padded = [0u8; 16];
+        padded[..chunk.len()].copy_from_slice(chunk);
+        *word = u128::from_le_bytes(padded);
+    }
+}

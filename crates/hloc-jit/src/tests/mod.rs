@@ -1,0 +1,4 @@
+//! Kernels built by hand, compiled and run.
+
+mod harness;
+mod ops;
