@@ -1,5 +1,7 @@
 //! The pest grammar and what its rules are called in messages.
 
+use std::sync::{Mutex, PoisonError};
+
 use hloc_diag::{Diagnostic, Span};
 use pest::Parser as _;
 use pest::error::{Error, InputLocation};
@@ -29,18 +31,34 @@ pub(crate) fn match_at(rule: Rule, text: &str, at: usize) -> Parsed<Node<'_>> {
     match matched.map(|mut pairs| pairs.next()) {
         Ok(Some(node)) => Ok(node),
         Ok(None) => Err(expected(describe(rule), text, at)),
-        Err(error) => Err(expected(
-            describe(rule),
-            text,
-            at + furthest(&error).min(text.len() - at),
-        )),
+        Err(error) => {
+            let furthest = furthest(rule, &text[at..], &error);
+            Err(expected(describe(rule), text, at + furthest))
+        }
     }
 }
 
-fn furthest(error: &Error<Rule>) -> usize {
-    match error.location {
+/// How far `rule` reached in `text`.
+///
+/// pest itself records only where rules failed, not where punctuation is missing. Asked for detail it
+/// records that too, but slowly, so the text is matched once more with detail. The switch is
+/// process-wide: the lock makes messages the same however many threads parse.
+fn furthest(rule: Rule, text: &str, error: &Error<Rule>) -> usize {
+    static DETAIL: Mutex<()> = Mutex::new(());
+    let coarse = match error.location {
         InputLocation::Pos(at) | InputLocation::Span((at, _)) => at,
-    }
+    };
+    let _guard = DETAIL.lock().unwrap_or_else(PoisonError::into_inner);
+    pest::set_error_detail(true);
+    let again = HloGrammar::parse(rule, text);
+    pest::set_error_detail(false);
+    let attempts = again.err().and_then(|error| error.parse_attempts());
+    let fine = attempts.map_or(0, |attempts| attempts.max_position);
+    let furthest = coarse.max(fine).min(text.len());
+    (0..=furthest)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(0)
 }
 
 /// An error that says what should stand at `at`, and what stands there.
@@ -143,6 +161,15 @@ fn describe(rule: Rule) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::{Rule, match_at};
+
+    #[test]
+    fn messages_stay_fast_in_long_text() {
+        let start = std::time::Instant::now();
+        let long = format!("{{{}x}}", "0, ".repeat(100_000));
+        let error = match_at(Rule::integer_list, &long, 0).expect_err("no integer");
+        assert_eq!(error.primary.span.start, 300_001);
+        assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
+    }
 
     #[test]
     fn says_what_was_expected_and_found() {
