@@ -1,9 +1,14 @@
 //! The loop-nest representation, lowering from HLO, and the buffer plan.
 
+pub mod buffers;
+mod error;
 pub mod index;
 pub mod ir;
+mod lower;
 mod print;
 pub mod transform;
 mod verify;
 
+pub use error::LowerError;
+pub use lower::lower;
 pub use verify::{KernelError, verify_kernel};

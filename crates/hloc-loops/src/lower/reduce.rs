@@ -1,0 +1,374 @@
+//! Index functions of ops that sum or combine: `reduce` and the loop form of `dot`.
+//!
+//! Float sums of many terms are blocked: 256 terms at a time in the accumulator's type, the blocks'
+//! sums in a wider type. The structure depends on the shape alone, so every run gives the same bits.
+
+use hloc_ir::{BinaryOp, ComputationId, ElementType, InstrId, Instruction, Op};
+
+use super::builder::{Builder, Built, Indices, Node};
+use super::elemental::Small;
+use crate::error::LowerError;
+use crate::index::Index;
+use crate::ir::{Expr, LoopKind, ValueId};
+
+/// Number of terms summed at a time in the accumulator's type.
+const BLOCK: i64 = 256;
+
+/// Gives one term of a sum for the loop variables of the summed dimensions.
+type Term<'t, 'a> = &'t mut dyn FnMut(&mut Builder<'a>, &[Index]) -> Built<ValueId>;
+
+impl<'a> Builder<'a> {
+    /// An element of a `reduce`: loops over the reduced dimensions around the reducer's scalar code.
+    pub(super) fn reduce(
+        &mut self,
+        node: Node,
+        dimensions: &[i64],
+        to_apply: ComputationId,
+        indices: &Indices,
+    ) -> Built<ValueId> {
+        let count = self.instruction(node).operands.len() / 2;
+        let input = self.operand(node, 0)?;
+        let dims = self.shape(input)?.dims.to_vec();
+        let is_reduced = |dim: usize| dimensions.contains(&(dim as i64));
+        let extents: Vec<i64> = (0..dims.len())
+            .filter(|dim| is_reduced(*dim))
+            .map(|dim| dims[dim])
+            .collect();
+        let place = |vars: &[Index]| -> Indices {
+            let (mut vars, mut kept) = (vars.iter(), indices.iter());
+            (0..dims.len())
+                .filter_map(|dim| {
+                    if is_reduced(dim) {
+                        vars.next().cloned()
+                    } else {
+                        kept.next().cloned()
+                    }
+                })
+                .collect()
+        };
+        let mut init = Vec::new();
+        for at in 0..count {
+            let operand = self.operand(node, count + at)?;
+            init.push(self.value_at(operand, &[])?);
+        }
+        if extents.contains(&0) {
+            return Ok(init[node.leaf]);
+        }
+        let op = if count == 1 {
+            self.single_op(to_apply)
+        } else {
+            None
+        };
+        if let Some(BinaryOp::Add) = op {
+            let element_type = self.type_of(init[0]);
+            let mut term =
+                |builder: &mut Builder<'a>, vars: &[Index]| builder.value_at(input, &place(vars));
+            return self.sum(element_type, &extents, Some(init[0]), &mut term);
+        }
+        let results = self.combine(node, to_apply, op, &extents, init, &place)?;
+        for (leaf, value) in results.iter().enumerate() {
+            self.remember(Node { leaf, ..node }, indices, *value);
+        }
+        Ok(results[node.leaf])
+    }
+
+    /// Combines all elements in order with the reducer's code.
+    fn combine(
+        &mut self,
+        node: Node,
+        to_apply: ComputationId,
+        op: Option<BinaryOp>,
+        extents: &[i64],
+        init: Vec<ValueId>,
+        place: &dyn Fn(&[Index]) -> Indices,
+    ) -> Built<Vec<ValueId>> {
+        let types: Vec<_> = init.iter().map(|value| self.type_of(*value)).collect();
+        // A product of many narrow floats is rounded once.
+        let wide = match op {
+            Some(BinaryOp::Multiply) => accumulator(types[0]),
+            Some(_) | None => types[0],
+        };
+        let kind = if op.is_some() {
+            LoopKind::Vector
+        } else {
+            LoopKind::Serial
+        };
+        let start = if op.is_some() {
+            vec![self.converted(init[0], wide)]
+        } else {
+            init
+        };
+        let mut body = |builder: &mut Builder<'a>, vars: &[Index], current: &[ValueId]| {
+            let place = place(vars);
+            let mut args = current.to_vec();
+            for at in 0..current.len() {
+                let input = builder.operand(node, at)?;
+                args.push(builder.value_at(input, &place)?);
+            }
+            match op {
+                Some(op) => {
+                    let element = builder.converted(args[1], wide);
+                    Ok(vec![builder.emit(wide, Expr::Binary(op, args[0], element))])
+                }
+                None => builder.apply(to_apply, &args),
+            }
+        };
+        let results = self.nest(&loops(extents, kind), start, &mut body)?;
+        if results.len() != types.len() {
+            let message = "the reducer gives another number of values";
+            return Err(LowerError::internal(self.instruction(node), message));
+        }
+        let pairs = results.into_iter().zip(types);
+        Ok(pairs.map(|(value, ty)| self.converted(value, ty)).collect())
+    }
+
+    /// The sum of `init` (if any) and all terms, as a value of `element_type`.
+    fn sum(
+        &mut self,
+        element_type: ElementType,
+        extents: &[i64],
+        init: Option<ValueId>,
+        term: Term<'_, 'a>,
+    ) -> Built<ValueId> {
+        let narrow = accumulator(element_type);
+        let wide = wider(narrow);
+        let count = extents
+            .iter()
+            .fold(1i64, |count, extent| count.saturating_mul(*extent));
+        let is_blocked = count > BLOCK && (narrow.is_float() || narrow.is_complex());
+        let total_type = if is_blocked { wide } else { narrow };
+        let start = match init {
+            Some(init) => self.converted(init, total_type),
+            None => self.zero(total_type),
+        };
+        let total = if is_blocked {
+            self.blocked_sum(narrow, wide, extents, start, term)?
+        } else {
+            let add = |builder: &mut Builder<'a>, vars: &[Index], current: &[ValueId]| {
+                builder.added_term(narrow, vars, current, term)
+            };
+            let mut add = add;
+            let kinds = loops(extents, LoopKind::Vector);
+            self.nest(&kinds, vec![start], &mut add)?[0]
+        };
+        Ok(self.converted(total, element_type))
+    }
+
+    /// `current + term`.
+    fn added_term(
+        &mut self,
+        element_type: ElementType,
+        vars: &[Index],
+        current: &[ValueId],
+        term: Term<'_, 'a>,
+    ) -> Built<Vec<ValueId>> {
+        let value = term(self, vars)?;
+        let value = self.converted(value, element_type);
+        let sum = Expr::Binary(BinaryOp::Add, current[0], value);
+        Ok(vec![self.emit(element_type, sum)])
+    }
+
+    fn blocked_sum(
+        &mut self,
+        narrow: ElementType,
+        wide: ElementType,
+        extents: &[i64],
+        start: ValueId,
+        term: Term<'_, 'a>,
+    ) -> Built<ValueId> {
+        // The innermost dimension that has more than one element is the one cut into blocks.
+        let inner_at = extents.iter().rposition(|extent| *extent > 1).unwrap_or(0);
+        let (outer, inner) = (&extents[..inner_at], extents[inner_at]);
+        let ones = extents.len() - inner_at - 1;
+        let mut row = |builder: &mut Builder<'a>, outer: &[Index], current: &[ValueId]| {
+            let mut total = current[0];
+            let (blocks, rest) = (inner / BLOCK, inner % BLOCK);
+            let (blocks, block) = if blocks == 0 {
+                (0, rest)
+            } else {
+                (blocks, BLOCK)
+            };
+            let mut partial = |builder: &mut Builder<'a>, first: Index, len: i64| {
+                let identity = builder.small_constant(narrow, Small::NegativeZero);
+                let mut add = |builder: &mut Builder<'a>, vars: &[Index], current: &[ValueId]| {
+                    let mut place = outer.to_vec();
+                    place.push(first.add(&vars[0]));
+                    place.extend((0..ones).map(|_| Index::constant(0)));
+                    builder.added_term(narrow, &place, current, term)
+                };
+                let kinds = loops(&[len], LoopKind::Vector);
+                let sum = builder.nest(&kinds, vec![identity], &mut add)?[0];
+                Ok::<ValueId, LowerError>(builder.converted(sum, wide))
+            };
+            if blocks > 0 {
+                let mut add = |builder: &mut Builder<'a>, vars: &[Index], current: &[ValueId]| {
+                    let sum = partial(builder, vars[0].times(BLOCK), block)?;
+                    let sum = Expr::Binary(BinaryOp::Add, current[0], sum);
+                    Ok(vec![builder.emit(wide, sum)])
+                };
+                let kinds = loops(&[blocks], LoopKind::Serial);
+                total = builder.nest(&kinds, vec![total], &mut add)?[0];
+            }
+            if rest > 0 {
+                let sum = partial(builder, Index::constant(blocks * BLOCK), rest)?;
+                total = builder.emit(wide, Expr::Binary(BinaryOp::Add, total, sum));
+            }
+            Ok(vec![total])
+        };
+        let kinds = loops(outer, LoopKind::Serial);
+        Ok(self.nest(&kinds, vec![start], &mut row)?[0])
+    }
+
+    /// The op if the reducer is that op alone, applied to both parameters, and free to be regrouped.
+    fn single_op(&self, to_apply: ComputationId) -> Option<BinaryOp> {
+        let computation = &self.module.computations[to_apply];
+        let root = computation.root();
+        let Op::Binary { op, .. } = &root.op else {
+            return None;
+        };
+        let is_parameter =
+            |id: &InstrId| matches!(computation.instructions[*id].op, Op::Parameter { .. });
+        let takes_both = root.operands.len() == 2
+            && root.operands[0] != root.operands[1]
+            && root.operands.iter().all(is_parameter);
+        let is_free = match op {
+            BinaryOp::Add
+            | BinaryOp::Multiply
+            | BinaryOp::Maximum
+            | BinaryOp::Minimum
+            | BinaryOp::And
+            | BinaryOp::Or
+            | BinaryOp::Xor => true,
+            BinaryOp::Atan2
+            | BinaryOp::Complex
+            | BinaryOp::Divide
+            | BinaryOp::Mulhi
+            | BinaryOp::Power
+            | BinaryOp::Remainder
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRightArithmetic
+            | BinaryOp::ShiftRightLogical
+            | BinaryOp::Subtract => false,
+        };
+        (takes_both && is_free).then_some(*op)
+    }
+
+    /// An element of a `dot`: a loop over the contracting dimensions.
+    pub(super) fn dot(
+        &mut self,
+        node: Node,
+        instruction: &Instruction,
+        indices: &Indices,
+    ) -> Built<ValueId> {
+        let Op::Dot {
+            lhs_batch_dims,
+            lhs_contracting_dims,
+            rhs_batch_dims,
+            rhs_contracting_dims,
+            ..
+        } = &instruction.op
+        else {
+            return Err(LowerError::internal(instruction, "it is no dot"));
+        };
+        let (lhs, rhs) = (self.operand(node, 0)?, self.operand(node, 1)?);
+        let element_type = self.shape(node)?.element_type;
+        let product_type = accumulator(element_type);
+        let lhs_dims = self.shape(lhs)?.dims.to_vec();
+        let rhs_dims = self.shape(rhs)?.dims.to_vec();
+        let lhs_free = lhs_dims.len() - lhs_batch_dims.len() - lhs_contracting_dims.len();
+        let num_batch = lhs_batch_dims.len();
+        let (batch, free) = indices.split_at(num_batch.min(indices.len()));
+        let (left, right) = free.split_at(lhs_free.min(free.len()));
+        let extents: Vec<i64> = lhs_contracting_dims
+            .iter()
+            .filter_map(|dim| lhs_dims.get(usize::try_from(*dim).ok()?).copied())
+            .collect();
+        if extents.contains(&0) {
+            return Ok(self.zero(element_type));
+        }
+        let mut term = |builder: &mut Builder<'a>, vars: &[Index]| {
+            let at = operand_place(
+                lhs_dims.len(),
+                lhs_batch_dims,
+                batch,
+                lhs_contracting_dims,
+                vars,
+                left,
+            );
+            let lhs = builder.value_at(lhs, &at)?;
+            let at = operand_place(
+                rhs_dims.len(),
+                rhs_batch_dims,
+                batch,
+                rhs_contracting_dims,
+                vars,
+                right,
+            );
+            let rhs = builder.value_at(rhs, &at)?;
+            let (lhs, rhs) = (
+                builder.converted(lhs, product_type),
+                builder.converted(rhs, product_type),
+            );
+            Ok(builder.emit(product_type, Expr::Binary(BinaryOp::Multiply, lhs, rhs)))
+        };
+        self.sum(element_type, &extents, None, &mut term)
+    }
+}
+
+/// The indices of a dot operand: its batch, contracting and free dimensions each from their list.
+fn operand_place(
+    num_dims: usize,
+    batch_dims: &[i64],
+    batch: &[Index],
+    contracting_dims: &[i64],
+    contracting: &[Index],
+    free: &[Index],
+) -> Indices {
+    let mut free = free.iter();
+    let mut index = |dim: usize| {
+        let dim = dim as i64;
+        let listed = |dims: &[i64], indices: &[Index]| {
+            let at = dims.iter().position(|other| *other == dim)?;
+            indices.get(at).cloned()
+        };
+        listed(batch_dims, batch)
+            .or_else(|| listed(contracting_dims, contracting))
+            .or_else(|| free.next().cloned())
+            .unwrap_or_default()
+    };
+    (0..num_dims).map(&mut index).collect()
+}
+
+/// Loops of these extents, the innermost of `kind`, the others in order.
+fn loops(extents: &[i64], kind: LoopKind) -> Vec<(i64, LoopKind)> {
+    let innermost = extents.iter().rposition(|extent| *extent > 1);
+    let with_kind = |(at, extent): (usize, &i64)| {
+        let kind = if Some(at) == innermost {
+            kind
+        } else {
+            LoopKind::Serial
+        };
+        (*extent, kind)
+    };
+    extents.iter().enumerate().map(with_kind).collect()
+}
+
+/// The type in which sums and products of `element_type` are formed: floats narrower than `f32` in `f32`.
+fn accumulator(element_type: ElementType) -> ElementType {
+    if element_type.is_float() && element_type.bits() < 32 {
+        ElementType::F32
+    } else {
+        element_type
+    }
+}
+
+/// The type in which sums of blocks are added up.
+fn wider(element_type: ElementType) -> ElementType {
+    if element_type == ElementType::F32 {
+        ElementType::F64
+    } else if element_type == ElementType::C64 {
+        ElementType::C128
+    } else {
+        element_type
+    }
+}

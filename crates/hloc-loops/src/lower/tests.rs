@@ -1,0 +1,1 @@
+//! Lowering of modules built in the test, run by the interpreter.
