@@ -13,7 +13,7 @@ use hloc_ir::{
     TernaryOp, UnaryOp,
 };
 
-use crate::index::Index;
+use crate::index::{Bounds, Index};
 
 hloc_ir::define_id! {
     /// Names a kernel of a program.
@@ -201,6 +201,26 @@ pub struct IndexRange {
     pub low: i64,
     /// First index behind the range.
     pub high: i64,
+}
+
+impl IndexRange {
+    /// What is known where the range does not hold, if it cuts off one end of the index's interval:
+    /// of `j in 0..3` with `j` in `0..=9` the range `j in 3..10`.
+    pub fn complement(&self, bounds: &dyn Bounds) -> Option<IndexRange> {
+        let interval = self.index.interval(bounds)?;
+        let (low, high) = if self.low <= interval.low {
+            (self.high.max(interval.low), interval.high.checked_add(1)?)
+        } else if interval.high < self.high {
+            (interval.low, self.low)
+        } else {
+            return None;
+        };
+        Some(IndexRange {
+            index: self.index.clone(),
+            low,
+            high,
+        })
+    }
 }
 
 /// The right side of a [`Stmt::Let`].

@@ -271,6 +271,10 @@ impl Checker<'_> {
     }
 
     fn if_stmt(&mut self, stmt: &If, depth: usize) -> Checked {
+        let complement = match &stmt.condition {
+            Condition::InRange(ranges) if ranges.len() == 1 => ranges[0].complement(self),
+            Condition::InRange(_) | Condition::Value(_) => None,
+        };
         let narrowed = self.enter_condition(&stmt.condition)?;
         let mark = self.scope.len();
         self.block(&stmt.then, depth + 1)?;
@@ -281,7 +285,9 @@ impl Checker<'_> {
             .collect::<Result<_, _>>()?;
         self.leave(mark);
         self.leave_condition(narrowed);
+        let narrowed = self.enter_condition(&Condition::InRange(Vec::from_iter(complement)))?;
         self.block(&stmt.otherwise, depth + 1)?;
+        self.leave_condition(narrowed);
         for (merged, then) in stmt.merged.iter().zip(then) {
             self.same(
                 "the second merged value",
