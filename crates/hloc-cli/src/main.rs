@@ -1,2 +1,22 @@
 //! The command line of hloc.
-fn main() {}
+//!
+//! Results go to stdout, diagnostics to stderr. Exit status: 0 fine, 1 the program is wrong or results
+//! differ, 2 wrong usage, 70 hloc is wrong.
+
+mod cmd;
+mod failure;
+mod input;
+mod options;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::options::Cli;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let color = cli.global.color.on_stderr();
+    failure::guard(color, || cmd::run(cli))
+}

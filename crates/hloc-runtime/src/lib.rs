@@ -1,1 +1,18 @@
-//! Runs compiled programs: buffers, steps, library kernels.
+//! Runs compiled programs: buffers, steps, library kernels, worker threads.
+//!
+//! An [`Executable`] is a program of loop nests with its machine code. Running it fills a table of
+//! buffers, walks the steps, and hands the results over. Nothing here is global: memory and threads
+//! belong to the executable, and several threads may run one executable at once.
+
+mod buffers;
+mod dot;
+mod error;
+mod estimate;
+mod executable;
+mod execute;
+mod plan;
+mod pool;
+
+pub use error::RunError;
+pub use executable::{Executable, Runner};
+pub use pool::WorkerPool;

@@ -1,1 +1,57 @@
 //! An embeddable HLO compiler for the host CPU.
+//!
+//! ```
+//! let text = "
+//! ENTRY main {
+//!   x = f32[3] parameter(0)
+//!   y = f32[3] parameter(1)
+//!   sum = f32[3] add(x, y)
+//!   ROOT root = f32[3] sqrt(sum)
+//! }";
+//! let executable = hloc::compile(text)?;
+//! let x = hloc::Array::from_slice(&[3], &[1.0f32, 4.0, 8.0])?;
+//! let y = hloc::Array::from_slice(&[3], &[3.0f32, 5.0, 8.0])?;
+//! let results = executable.run(&[x, y])?;
+//! assert_eq!(results[0].as_slice::<f32>(), Some(&[2.0, 3.0, 4.0][..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`compile`] reads HLO text, verifies it, optimizes it, and emits machine code for this computer; the
+//! [`Executable`] it gives may be run by many threads at once. There is no global state: dropping the
+//! executable frees its code and memory. [`Compiler`] takes options and gives each stage by itself.
+//!
+//! Arrays are dense and row-major; tuples among parameters and results are flattened. What goes wrong
+//! is an [`Error`], with the place in the text where there is one.
+
+mod backend;
+mod compiler;
+mod error;
+mod executable;
+mod format;
+mod options;
+
+pub use backend::Lowered;
+pub use compiler::{Compiler, Staged};
+pub use error::Error;
+pub use executable::{Executable, Parameter, Stats};
+pub use format::is_executable;
+pub use hloc_diag::{Color, Diagnostic, Severity, Source, Span};
+pub use hloc_ir::{ArrayShape, Shape};
+pub use hloc_runtime::Runner;
+pub use hloc_tensor::{Array, ElementType, TensorError};
+pub use options::{CompileOptions, CompileTimes, Dialect, PassSelection};
+
+/// Compiles HLO text for this computer, with the default options.
+///
+/// # Errors
+/// [`Error::is_invalid_hlo`] with every mistake in the text, [`Error::is_unsupported`] for what hloc does not
+/// compile yet, naming op, element type and place.
+///
+/// ```
+/// let error = hloc::compile("ENTRY e { x = f32[2] parameter(0) ROOT y = f32[3] negate(x) }").unwrap_err();
+/// assert!(error.is_invalid_hlo());
+/// assert_eq!(error.diagnostics().len(), 1);
+/// ```
+pub fn compile(text: &str) -> Result<Executable, Error> {
+    Compiler::new().compile(text)
+}

@@ -1,0 +1,107 @@
+//! Running the steps of a program.
+
+#![expect(
+    unsafe_code,
+    reason = "machine code is called, and buffers are reached through raw pointers"
+)]
+
+use crate::buffers::{Pointer, Workspace};
+use crate::plan::{Planned, Span};
+use crate::pool::WorkerPool;
+
+/// Runs `steps` over the buffers that the workspace is bound to.
+///
+/// # Safety
+/// `workspace` was bound to arrays of the program that the steps were planned for, and the arrays are
+/// neither moved nor used by anyone else meanwhile. The kernels' machine code is in memory.
+pub(crate) unsafe fn run_steps(steps: &[Planned], workspace: &mut Workspace, pool: &WorkerPool) {
+    for step in steps {
+        // SAFETY: passed on.
+        unsafe { run_step(step, workspace, pool) };
+    }
+}
+
+/// # Safety
+/// As [`run_steps`].
+unsafe fn run_step(step: &Planned, workspace: &mut Workspace, pool: &WorkerPool) {
+    match step {
+        Planned::Kernel { entry, args, split } => {
+            workspace.gather_args(args);
+            let args = Pointer(workspace.args.as_mut_ptr().cast());
+            pool.run(split.chunks(), &|chunk| {
+                let (begin, end) = split.range(chunk);
+                // A copy of the whole, which may be sent to other threads.
+                let Pointer(table) = { args };
+                // SAFETY: `Plan` has checked that the table has a pointer to a buffer of the right type and
+                // size for each parameter, and that those written are not shared; the loop verifier has
+                // proved all accesses in bounds and iterations of a parallel loop independent.
+                unsafe { entry(table.cast_const().cast(), begin, end) };
+            });
+        }
+        Planned::Dot {
+            plan,
+            operands: [lhs, rhs],
+            result,
+        } => {
+            // SAFETY: `Plan` has checked sizes and that the result overlaps no operand; scratch memory is
+            // the workspace's own.
+            unsafe {
+                let lhs = read(workspace, *lhs);
+                let rhs = read(workspace, *rhs);
+                let result = write(workspace, *result);
+                plan.run(lhs, rhs, result, workspace.scratch.bytes_mut(), pool);
+            }
+        }
+        Planned::Copy { from, to } => {
+            let (source, target) = (workspace.pointer(from.buffer), workspace.pointer(*to));
+            // SAFETY: both buffers have this size; `copy` permits overlap.
+            unsafe { std::ptr::copy(source.0.cast_const(), target.0, from.bytes) };
+        }
+        Planned::Swap(a, b) => workspace.swap(*a, *b),
+        Planned::While {
+            condition,
+            predicate,
+            body,
+        } => loop {
+            // SAFETY: passed on; the predicate is one byte.
+            unsafe {
+                run_steps(condition, workspace, pool);
+                if workspace.pointer(*predicate).0.read() == 0 {
+                    return;
+                }
+                run_steps(body, workspace, pool);
+            }
+        },
+        Planned::Conditional {
+            index,
+            is_predicate,
+            branches,
+        } => {
+            let pointer = workspace.pointer(*index).0;
+            // SAFETY: passed on; the index is one byte or four, at a multiple of its size.
+            unsafe {
+                let branch = if *is_predicate {
+                    usize::from(pointer.read() == 0)
+                } else {
+                    usize::try_from(pointer.cast::<i32>().read()).unwrap_or(usize::MAX)
+                };
+                let last = branches.len() - 1;
+                run_steps(&branches[branch.min(last)], workspace, pool);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The buffer is not written while the slice is used.
+unsafe fn read<'a>(workspace: &Workspace, span: Span) -> &'a [u8] {
+    // SAFETY: the buffer has this many bytes (`Plan`), and its memory outlives the run.
+    unsafe { std::slice::from_raw_parts(workspace.pointer(span.buffer).0, span.bytes) }
+}
+
+/// # Safety
+/// The buffer is not otherwise used while the slice is.
+unsafe fn write<'a>(workspace: &Workspace, span: Span) -> &'a mut [u8] {
+    // SAFETY: as in `read`.
+    unsafe { std::slice::from_raw_parts_mut(workspace.pointer(span.buffer).0, span.bytes) }
+}

@@ -1,0 +1,123 @@
+//! The stages of compiling below HLO: lower, emit, load.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use hloc_diag::{Diagnostic, Source};
+use hloc_ir::print_module;
+use hloc_jit::{JitError, JitOptions, compile_kernels};
+use hloc_loops::LowerError;
+use hloc_loops::ir::Program;
+use hloc_runtime::WorkerPool;
+use hloc_verify::VerifiedModule;
+
+use crate::{Compiler, Error, Executable, PassSelection, Staged, format};
+
+/// Loop nests and library calls, with the module they were made of.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// What will run.
+    pub program: Program,
+    /// The optimized module.
+    pub module: VerifiedModule,
+}
+
+impl Compiler {
+    /// All stages.
+    ///
+    /// # Errors
+    /// As the single stages.
+    pub fn compile(&self, text: &str) -> Result<Executable, Error> {
+        self.compile_named("<text>", text)
+    }
+
+    /// All stages; messages call the text `name`.
+    ///
+    /// # Errors
+    /// As the single stages.
+    pub fn compile_named(&self, name: &str, text: impl Into<String>) -> Result<Executable, Error> {
+        let verified = self.verify(self.parse(name, text)?)?;
+        self.emit(self.lower(self.optimize(verified)?)?)
+    }
+
+    /// Turns instructions into loop nests and library calls and plans the buffers.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`] naming op, element type and place.
+    pub fn lower(&self, optimized: Staged<VerifiedModule>) -> Result<Staged<Lowered>, Error> {
+        optimized.then(
+            |times| &mut times.lower,
+            |module, source| {
+                let program = hloc_loops::lower(&module)
+                    .map_err(|error| lower_error(error, &module, source))?;
+                Ok(Lowered { program, module })
+            },
+        )
+    }
+
+    /// Emits machine code.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`] naming op, element type and place, [`Error::is_internal`] if the emitter
+    /// fails.
+    pub fn emit(&self, lowered: Staged<Lowered>) -> Result<Executable, Error> {
+        let options = self.jit_options();
+        let staged = lowered.then(
+            |times| &mut times.emit,
+            |lowered, source| {
+                let kernels = compile_kernels(&lowered.program, &options)
+                    .map_err(|error| jit_error(error, &lowered.module, source))?;
+                Ok((lowered, kernels))
+            },
+        )?;
+        let pool = WorkerPool::new(self.current_options().threads);
+        Executable::assemble(staged, Arc::new(pool))
+    }
+
+    /// Reads a file that [`Executable::save`] wrote, and compiles what it holds for this machine.
+    ///
+    /// The passes ran before it was saved: only what lowering needs runs again.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_file`] if it is no such file, or one of another format version.
+    pub fn load(&self, reader: impl Read) -> Result<Executable, Error> {
+        let text = format::read(reader).map_err(Error::file)?;
+        let compiler = self.clone().passes(PassSelection::None);
+        compiler.compile_named("<executable>", text)
+    }
+
+    /// What the emitter is told.
+    pub fn jit_options(&self) -> JitOptions {
+        let options = self.current_options();
+        JitOptions {
+            baseline_cpu: options.baseline_cpu,
+            vectorize: options.vectorize,
+            ..JitOptions::default()
+        }
+    }
+}
+
+/// What lowering refuses: a limit of hloc, or a mistake in it.
+fn lower_error(error: LowerError, module: &VerifiedModule, source: &Arc<Source>) -> Error {
+    let message = error.to_string();
+    match error {
+        LowerError::Unsupported { span, .. } => {
+            Error::unsupported(source, Diagnostic::error("unsupported", message, span))
+        }
+        LowerError::Limit { span, .. } => {
+            Error::unsupported(source, Diagnostic::error("limit", message, span))
+        }
+        LowerError::Internal { .. } => {
+            Error::internal("lower", message, Some(print_module(module)))
+        }
+    }
+}
+
+/// What the emitter refuses.
+fn jit_error(error: JitError, module: &VerifiedModule, source: &Arc<Source>) -> Error {
+    let message = error.to_string();
+    if let JitError::Unsupported { span, .. } = error {
+        return Error::unsupported(source, Diagnostic::error("unsupported", message, span));
+    }
+    Error::internal("emit", message, Some(print_module(module)))
+}

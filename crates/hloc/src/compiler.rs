@@ -1,0 +1,196 @@
+//! The stages of compiling that keep to HLO: parse, verify, optimize.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use hloc_diag::Source;
+use hloc_ir::Module;
+use hloc_passes::{PassError, Pipeline};
+use hloc_verify::{Rejected, VerifiedModule, verify_with};
+
+use crate::{CompileOptions, CompileTimes, Dialect, Error, PassSelection};
+
+/// The product of one stage, with the text it stems from and the time spent so far.
+#[derive(Clone, Debug)]
+pub struct Staged<T> {
+    /// The product.
+    pub value: T,
+    /// The time that each stage up to this one took.
+    pub times: CompileTimes,
+    pub(crate) source: Arc<Source>,
+}
+
+impl<T> Staged<T> {
+    /// The text that the product stems from.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    pub(crate) fn then<U>(
+        self,
+        time: impl Fn(&mut CompileTimes) -> &mut Duration,
+        stage: impl FnOnce(T, &Arc<Source>) -> Result<U, Error>,
+    ) -> Result<Staged<U>, Error> {
+        let start = Instant::now();
+        let mut times = self.times;
+        let value = stage(self.value, &self.source)?;
+        *time(&mut times) += start.elapsed();
+        Ok(Staged {
+            value,
+            times,
+            source: self.source,
+        })
+    }
+}
+
+/// Compiles HLO text, with options.
+///
+/// ```
+/// let text = "ENTRY main { x = f32[2] parameter(0) ROOT y = f32[2] add(x, x) }";
+/// let executable = hloc::Compiler::new().threads(1).compile(text)?;
+/// let result = executable.run(&[hloc::Array::from_slice(&[2], &[1.0f32, 2.5])?])?;
+/// assert_eq!(result[0].as_slice::<f32>(), Some(&[2.0, 5.0][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Compiler {
+    options: CompileOptions,
+}
+
+impl Compiler {
+    /// A compiler with the default options.
+    pub fn new() -> Compiler {
+        Compiler::default()
+    }
+
+    /// Replaces all options.
+    #[must_use]
+    pub fn options(mut self, options: CompileOptions) -> Compiler {
+        self.options = options;
+        self
+    }
+
+    /// How many threads one run may use; 0 counts as 1.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Compiler {
+        self.options.threads = threads.max(1);
+        self
+    }
+
+    /// Which passes run.
+    #[must_use]
+    pub fn passes(mut self, passes: PassSelection) -> Compiler {
+        self.options.passes = passes;
+        self
+    }
+
+    /// The language that the text is held to.
+    #[must_use]
+    pub fn dialect(mut self, dialect: Dialect) -> Compiler {
+        self.options.dialect = dialect;
+        self
+    }
+
+    /// The options in force.
+    pub fn current_options(&self) -> &CompileOptions {
+        &self.options
+    }
+
+    /// Reads HLO text; messages call it `name`.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_hlo`] with the first mistake in the text, [`Error::is_invalid_option`] for a
+    /// text beyond [`Source::MAX_LEN`].
+    pub fn parse(&self, name: &str, text: impl Into<String>) -> Result<Staged<Module>, Error> {
+        let start = Instant::now();
+        let source =
+            Source::new(name, text).map_err(|too_large| Error::option(too_large.to_string()))?;
+        let source = Arc::new(source);
+        let module = hloc_parser::parse(&source)
+            .map_err(|diagnostics| Error::invalid(&source, diagnostics))?;
+        let times = CompileTimes {
+            parse: start.elapsed(),
+            ..CompileTimes::default()
+        };
+        Ok(Staged {
+            value: module,
+            times,
+            source,
+        })
+    }
+
+    /// Checks every rule of HLO.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_hlo`] with every mistake in the module.
+    pub fn verify(&self, parsed: Staged<Module>) -> Result<Staged<VerifiedModule>, Error> {
+        let options = self.verify_options();
+        parsed.then(
+            |times| &mut times.verify,
+            |module, source| {
+                verify_with(module, &options)
+                    .map_err(|Rejected { diagnostics, .. }| Error::invalid(source, diagnostics))
+            },
+        )
+    }
+
+    /// Runs the selected passes, verifying after each.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_option`] for an unknown pass, [`Error::is_internal`] if a pass breaks the module.
+    pub fn optimize(
+        &self,
+        verified: Staged<VerifiedModule>,
+    ) -> Result<Staged<VerifiedModule>, Error> {
+        self.optimize_observed(verified, &mut |_, _| {})
+    }
+
+    /// The same; `observer` sees the name of each pass and the module after it.
+    ///
+    /// # Errors
+    /// As [`Compiler::optimize`].
+    pub fn optimize_observed(
+        &self,
+        verified: Staged<VerifiedModule>,
+        observer: &mut dyn FnMut(&str, &VerifiedModule),
+    ) -> Result<Staged<VerifiedModule>, Error> {
+        let pipeline = self.pipeline()?;
+        verified.then(
+            |times| &mut times.passes,
+            |module, _| pipeline.run(module, observer).map_err(pass_error),
+        )
+    }
+
+    fn pipeline(&self) -> Result<Pipeline, Error> {
+        match &self.options.passes {
+            PassSelection::All => Ok(Pipeline::default_pipeline()),
+            PassSelection::None => Ok(Pipeline::minimal()),
+            PassSelection::Named(names) => Pipeline::from_names(names).map_err(pass_error),
+        }
+    }
+
+    fn verify_options(&self) -> hloc_verify::Options {
+        hloc_verify::Options {
+            dialect: self.options.dialect,
+            permit_unsorted_broadcast: self.options.permit_unsorted_broadcast,
+        }
+    }
+}
+
+fn pass_error(error: PassError) -> Error {
+    match error {
+        PassError::Unknown { .. } => Error::option(error.to_string()),
+        PassError::Broke {
+            pass,
+            diagnostics,
+            module_text_before,
+        } => {
+            let findings: Vec<String> = diagnostics
+                .iter()
+                .map(|found| format!("[{}] {}", found.code, found.message))
+                .collect();
+            let message = format!("the pass broke the module: {}", findings.join("; "));
+            Error::internal(pass, message, Some(module_text_before))
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! A compiled program, as the embedding API hands it out.
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use hloc_ir::{ArrayShape, print_module};
+use hloc_jit::CompiledKernels;
+use hloc_loops::ir::{Program, Step};
+use hloc_runtime::{Runner, WorkerPool};
+use hloc_tensor::Array;
+use hloc_verify::VerifiedModule;
+
+use crate::backend::Lowered;
+use crate::{CompileTimes, Compiler, Error, Staged, format};
+
+/// A compiled program. It may be run any number of times, by several threads at once.
+///
+/// ```
+/// let executable = hloc::compile("ENTRY e { x = f32[] parameter(0) ROOT y = f32[] negate(x) }")?;
+/// assert_eq!(executable.parameters()[0].to_string(), "x: f32[]");
+/// let result = executable.run(&[hloc::Array::scalar(3.0f32)])?;
+/// assert_eq!(result[0].to_string(), "f32[] -3.0");
+/// # Ok::<(), hloc::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Executable {
+    inner: hloc_runtime::Executable,
+    module: VerifiedModule,
+    times: CompileTimes,
+}
+
+/// One array that a program takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The name in the program; `x.0` for the first element of a tuple `x`.
+    pub name: String,
+    /// Element type and dimensions.
+    pub shape: ArrayShape,
+}
+
+impl std::fmt::Display for Parameter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.name, self.shape)
+    }
+}
+
+/// What a program was compiled to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stats {
+    /// HLO instructions, after the passes.
+    pub instructions: usize,
+    /// Loop nests with machine code.
+    pub kernels: usize,
+    /// Calls of library routines.
+    pub library_calls: usize,
+    /// Buffers: parameters, results, constants and temporaries.
+    pub buffers: usize,
+    /// See [`Executable::peak_buffer_bytes`].
+    pub peak_buffer_bytes: u64,
+    /// Bytes of constants that the program holds.
+    pub constant_bytes: u64,
+}
+
+impl Executable {
+    pub(crate) fn assemble(
+        staged: Staged<(Lowered, CompiledKernels)>,
+        pool: Arc<WorkerPool>,
+    ) -> Result<Executable, Error> {
+        let (Lowered { program, module }, kernels) = staged.value;
+        let inner = hloc_runtime::Executable::with_pool(program, kernels, pool)?;
+        Ok(Executable {
+            inner,
+            module,
+            times: staged.times,
+        })
+    }
+
+    /// Runs the program: one array per parameter, tuples flattened; the results flattened too.
+    ///
+    /// # Errors
+    /// [`Error::is_argument_mismatch`] if number, element types or dimensions of the inputs are not those of
+    /// [`Executable::parameters`].
+    pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+        Ok(self.inner.run(inputs)?)
+    }
+
+    /// A runner that keeps the results' memory from run to run.
+    ///
+    /// # Errors
+    /// As [`Executable::run`].
+    pub fn runner(&self, inputs: Vec<Array>) -> Result<Runner<'_>, Error> {
+        Ok(self.inner.runner(inputs)?)
+    }
+
+    /// The arrays that the program takes, tuples flattened.
+    pub fn parameters(&self) -> Vec<Parameter> {
+        let names = self.inner.parameter_names().iter();
+        names
+            .zip(self.inner.parameter_shapes())
+            .map(|(name, shape)| Parameter {
+                name: name.clone(),
+                shape: shape.clone(),
+            })
+            .collect()
+    }
+
+    /// Element types and dimensions of the arrays that the program gives, tuples flattened.
+    pub fn results(&self) -> Vec<ArrayShape> {
+        self.inner.result_shapes().cloned().collect()
+    }
+
+    /// The most bytes that a run allocates: results, temporaries, and copies of operands.
+    ///
+    /// The caller's arrays and the constants of the program are not counted.
+    pub fn peak_buffer_bytes(&self) -> u64 {
+        self.inner.peak_buffer_bytes()
+    }
+
+    /// Threads that one run may use.
+    pub fn threads(&self) -> usize {
+        self.inner.threads()
+    }
+
+    /// How long each stage of compiling took.
+    pub fn times(&self) -> CompileTimes {
+        self.times
+    }
+
+    /// What the program was compiled to.
+    pub fn stats(&self) -> Stats {
+        let program = self.inner.program();
+        Stats {
+            instructions: program.num_instructions,
+            kernels: program.kernels.len(),
+            library_calls: library_calls(&program.steps),
+            buffers: program.buffers.len(),
+            peak_buffer_bytes: self.inner.peak_buffer_bytes(),
+            constant_bytes: self.inner.constant_bytes(),
+        }
+    }
+
+    /// The module after the passes.
+    pub fn module(&self) -> &VerifiedModule {
+        &self.module
+    }
+
+    /// The loop nests and steps.
+    pub fn program(&self) -> &Program {
+        self.inner.program()
+    }
+
+    /// Writes a file that [`Executable::load`] reads.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_file`] if writing fails.
+    pub fn save(&self, writer: impl Write) -> Result<(), Error> {
+        format::write(writer, &print_module(&self.module)).map_err(Error::file)
+    }
+
+    /// Reads a file that [`Executable::save`] wrote, and compiles what it holds for this machine.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_file`] if it is no such file, or one of another format version.
+    pub fn load(reader: impl Read) -> Result<Executable, Error> {
+        Compiler::new().load(reader)
+    }
+}
+
+fn library_calls(steps: &[Step]) -> usize {
+    let calls = |step: &Step| match step {
+        Step::Library(_) => 1,
+        Step::Kernel { .. } | Step::Copy { .. } | Step::Swap(..) => 0,
+        Step::While {
+            condition, body, ..
+        } => library_calls(condition) + library_calls(body),
+        Step::Conditional { branches, .. } => {
+            branches.iter().map(|branch| library_calls(branch)).sum()
+        }
+    };
+    steps.iter().map(calls).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Executable;
+
+    #[test]
+    fn executables_may_be_sent_and_shared() {
+        fn check<T: Send + Sync>() {}
+        check::<Executable>();
+        check::<crate::Compiler>();
+        check::<crate::Error>();
+    }
+}
