@@ -1,0 +1,97 @@
+//! Joins instructions into fusions, each of which becomes one kernel.
+//!
+//! before:  e = f32[9] exponential(x)   n = f32[9] negate(e)   ROOT r = f32[9] add(n, x)
+//! after:   fused_add { param_0 = f32[9] parameter(0)  e = f32[9] exponential(param_0)  … ROOT r = … }
+//!          ROOT r = f32[9] fusion(x), kind=kLoop, calls=fused_add
+//!
+//! What a fusion looks like:
+//! - Its root is an op that is a function from output index to value (`class`), and then its kind is
+//!   `kLoop`; or a `reduce`, and then its kind is `kInput`. It has one output; a `reduce` of several
+//!   arrays gives their tuple. No `reduce` stands in the middle.
+//! - Its operands are arrays. Constants of one element lie inside. A fusion has at least two
+//!   instructions that are no constants; everything else stays a plain instruction.
+//!
+//! Which instructions join (`plan`): users come before their operands. An instruction joins the fusion
+//! that holds all its users, so no fusion depends on itself. If several hold users, it is copied into
+//! each if that is cheap, else it begins a fusion of its own. Copying and joining never repeat costly
+//! work: nothing costly is computed per element of a broadcast of it, or at two places of one kernel.
+//!
+//! Computations that other ops call per element (`reduce`, `sort`, …) or that are fusions already are
+//! left alone; so are instructions with control dependencies and dynamic dimensions.
+
+mod class;
+mod emit;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use hloc_ir::{ComputationId, Id, Module, Opcode, StructuralOp};
+use hloc_verify::VerifiedModule;
+
+use crate::module_rewriter::ModuleRewriter;
+use crate::{Pass, PassError};
+
+/// Loop fusion.
+#[derive(Clone, Copy, Debug)]
+pub struct Fusion;
+
+impl Pass for Fusion {
+    fn name(&self) -> &'static str {
+        "fusion"
+    }
+
+    fn summary(&self) -> &'static str {
+        "joins element-wise, index-mapping and reducing instructions into fusions"
+    }
+
+    fn run(&self, module: &VerifiedModule) -> Result<Option<Module>, PassError> {
+        let runs = runs_by_itself(module);
+        let mut rewriter = ModuleRewriter::new(self.name(), module);
+        for (id, computation) in module.computations.iter() {
+            let plan = if runs[id.index()] {
+                plan::plan(computation)
+            } else {
+                plan::Plan::nothing(computation)
+            };
+            emit::emit(&mut rewriter, id, &plan);
+        }
+        Ok(rewriter.finish())
+    }
+}
+
+/// Which computations run step by step: the entry, and what calls, loops and branches run.
+fn runs_by_itself(module: &Module) -> Vec<bool> {
+    let mut runs = vec![false; module.computations.len()];
+    let mut inside = vec![false; module.computations.len()];
+    let mark = |list: &mut Vec<bool>, id: ComputationId| list[id.index()] = true;
+    mark(&mut runs, module.entry);
+    for computation in module.computations.values() {
+        for instruction in computation.instructions.values() {
+            let list = if runs_callees(instruction.op.opcode()) {
+                &mut runs
+            } else {
+                &mut inside
+            };
+            for callee in instruction.op.called_computations() {
+                mark(list, callee);
+            }
+        }
+    }
+    runs.iter()
+        .zip(inside)
+        .map(|(runs, inside)| *runs && !inside)
+        .collect()
+}
+
+/// Whether an op runs the computations that it calls step by step, as opposed to inside a kernel.
+fn runs_callees(opcode: Opcode) -> bool {
+    match opcode {
+        Opcode::Structural(
+            StructuralOp::AsyncStart
+            | StructuralOp::Call
+            | StructuralOp::Conditional
+            | StructuralOp::While,
+        ) => true,
+        Opcode::Structural(_) | Opcode::Unary(_) | Opcode::Binary(_) | Opcode::Ternary(_) => false,
+    }
+}

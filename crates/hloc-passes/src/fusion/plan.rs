@@ -1,0 +1,380 @@
+//! Decides which instructions join which fusion, in time linear in the copies it makes.
+
+use hloc_ir::{Computation, Id, InstrId, Op, Users};
+use smallvec::SmallVec;
+
+use super::class::{Class, Edge, MAX_OPERANDS, Work, class, edge};
+
+/// The most instructions of a fusion, constants not counted.
+const MAX_MEMBERS: usize = 200;
+/// The most fusions that an instruction is copied into, `broadcast`, `iota` and the like excepted.
+const MAX_COPIES: usize = 4;
+/// The longest chain of instructions that is copied for the sake of its end.
+const MAX_COPIED_CHAIN: u32 = 12;
+/// The longest chain of cheap ops that is computed again for each element of a broadcast.
+const MAX_REPEATED_CHAIN: u8 = 8;
+
+/// Which of several fusions.
+pub(super) type GroupId = usize;
+
+/// The instructions of one fusion.
+#[derive(Debug)]
+pub(super) struct Group {
+    /// The instruction whose value is the result.
+    pub(super) root: InstrId,
+    /// All instructions, users before operands.
+    pub(super) members: Vec<InstrId>,
+    /// How many of them are no constants.
+    pub(super) size: usize,
+    /// What comes from outside so far; more than [`MAX_OPERANDS`] never.
+    operands: Vec<InstrId>,
+    next_context: u32,
+}
+
+impl Group {
+    /// Whether this is worth a fusion.
+    pub(super) fn is_formed(&self) -> bool {
+        self.size > 1
+    }
+}
+
+/// An instruction's part in a group.
+#[derive(Clone, Debug)]
+struct Membership {
+    group: GroupId,
+    /// The places at which it is evaluated for one output element: users at the same index share one.
+    contexts: SmallVec<[u32; 4]>,
+    /// Length of the chain of cheap ops from here to an op that repeats them, if there is one.
+    repeated: Option<u8>,
+    /// Whether there is a condition between here and the root.
+    guarded: bool,
+}
+
+/// What happens to each instruction of a computation.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// The groups, those with later roots first.
+    pub(super) groups: Vec<Group>,
+    /// The group of which an instruction is the root, if that group is formed.
+    pub(super) group_of_root: Vec<Option<GroupId>>,
+    /// Whether an instruction's value is needed outside of the fusions it is in.
+    pub(super) stored: Vec<bool>,
+}
+
+impl Plan {
+    /// The plan that changes nothing.
+    pub(super) fn nothing(computation: &Computation) -> Plan {
+        Plan {
+            groups: Vec::new(),
+            group_of_root: vec![None; computation.instructions.len()],
+            stored: vec![true; computation.instructions.len()],
+        }
+    }
+}
+
+/// Decides for every instruction of `computation`.
+pub(super) fn plan(computation: &Computation) -> Plan {
+    let classes = classes(computation);
+    if !classes.iter().any(|class| may_be_root(*class)) {
+        return Plan::nothing(computation);
+    }
+    let count = computation.instructions.len();
+    let mut planner = Planner {
+        computation,
+        users: Users::of(computation),
+        classes,
+        groups: Vec::new(),
+        memberships: vec![Vec::new(); count],
+        stored: vec![false; count],
+        copied_chain: vec![0; count],
+    };
+    for id in computation.instructions.ids().rev() {
+        planner.visit(id);
+    }
+    planner.finish()
+}
+
+fn may_be_root(class: Class) -> bool {
+    match class {
+        Class::Elemental(_) | Class::Reduce => true,
+        Class::ScalarConstant | Class::Outside => false,
+    }
+}
+
+/// The class of each instruction; those with control dependencies are left outside.
+fn classes(computation: &Computation) -> Vec<Class> {
+    let instructions = computation.instructions.values();
+    let mut classes: Vec<_> = instructions.map(|i| class(computation, i)).collect();
+    for (id, instruction) in computation.instructions.iter() {
+        let attributes = instruction.attributes.as_ref();
+        for predecessor in attributes.map_or(&[][..], |a| &a.control_predecessors) {
+            classes[id.index()] = Class::Outside;
+            classes[predecessor.index()] = Class::Outside;
+        }
+    }
+    classes
+}
+
+struct Planner<'a> {
+    computation: &'a Computation,
+    users: Users,
+    classes: Vec<Class>,
+    groups: Vec<Group>,
+    /// The groups that hold each instruction, sorted.
+    memberships: Vec<Vec<Membership>>,
+    stored: Vec<bool>,
+    /// Length of the copied chain that begins at each instruction, 0 if it is not copied.
+    copied_chain: Vec<u32>,
+}
+
+/// A user in a group: the group, the user, and which of the user's memberships it is.
+type Use = (GroupId, InstrId, usize);
+
+impl Planner<'_> {
+    /// Places one instruction; all its users are placed.
+    fn visit(&mut self, id: InstrId) {
+        let (uses, escapes) = self.uses(id);
+        match self.classes[id.index()] {
+            Class::Outside => self.stored[id.index()] = true,
+            Class::ScalarConstant => self.place_constant(id, &uses, escapes),
+            Class::Reduce => self.begin_group(id),
+            Class::Elemental(work) => self.place(id, work, &uses, escapes),
+        }
+        self.memberships[id.index()].sort_by_key(|membership| membership.group);
+    }
+
+    /// The uses of `id` in groups, sorted by group, and whether it is also needed outside of groups.
+    fn uses(&self, id: InstrId) -> (Vec<Use>, bool) {
+        let mut uses = Vec::new();
+        let mut escapes = id == self.computation.root;
+        for user in self.users.get(id) {
+            let memberships = &self.memberships[user.index()];
+            escapes |= memberships.is_empty();
+            let groups = memberships.iter().enumerate();
+            uses.extend(groups.map(|(at, membership)| (membership.group, *user, at)));
+        }
+        uses.sort_unstable();
+        (uses, escapes)
+    }
+
+    fn place_constant(&mut self, id: InstrId, uses: &[Use], escapes: bool) {
+        self.stored[id.index()] = escapes || uses.is_empty();
+        for uses in uses.chunk_by(|a, b| a.0 == b.0) {
+            let group = uses[0].0;
+            self.groups[group].members.push(id);
+            self.memberships[id.index()].push(Membership {
+                group,
+                contexts: SmallVec::new(),
+                repeated: None,
+                guarded: false,
+            });
+        }
+    }
+
+    fn place(&mut self, id: InstrId, work: Work, uses: &[Use], escapes: bool) {
+        let mut fitting = Vec::new();
+        let mut group_count = 0;
+        for uses in uses.chunk_by(|a, b| a.0 == b.0) {
+            group_count += 1;
+            fitting.extend(self.fit(id, work, uses));
+        }
+        let all_fit = group_count > 0 && fitting.len() == group_count;
+        if all_fit && !escapes && (group_count == 1 || self.may_copy(id, work, group_count)) {
+            if group_count > 1 {
+                self.copied_chain[id.index()] = self.chain(id);
+            }
+            self.join(id, fitting);
+            return;
+        }
+        if self.copies_although_stored(id, work) && !fitting.is_empty() {
+            self.copied_chain[id.index()] = self.chain(id);
+            self.join(id, fitting);
+        }
+        self.begin_group(id);
+    }
+
+    /// What `id` would be in the group of `uses`, or `None` if it does not fit.
+    fn fit(&mut self, id: InstrId, work: Work, uses: &[Use]) -> Option<Membership> {
+        let group = uses[0].0;
+        if self.groups[group].size >= MAX_MEMBERS || !self.operands_fit(id, group) {
+            return None;
+        }
+        let mut joined = Membership {
+            group,
+            contexts: SmallVec::new(),
+            repeated: None,
+            guarded: false,
+        };
+        for (_, user, at) in uses {
+            let operands = &self.computation.instructions[*user].operands;
+            for position in 0..operands.len() {
+                if operands[position] == id {
+                    let through = &self.memberships[user.index()][*at];
+                    let edge = edge(self.computation, *user, position);
+                    let next_context = &mut self.groups[group].next_context;
+                    add_use(&mut joined, through, edge, next_context);
+                }
+            }
+        }
+        is_worth(&mut joined, work).then_some(joined)
+    }
+
+    /// Whether the group keeps few enough operands when `id` joins.
+    fn operands_fit(&self, id: InstrId, group: GroupId) -> bool {
+        let present = &self.groups[group].operands;
+        let added = self.outside_operands(id);
+        let new = added.iter().filter(|operand| !present.contains(operand));
+        present.len() + new.count() <= MAX_OPERANDS + usize::from(present.contains(&id))
+    }
+
+    /// The operands of `id` that a group would take from outside, each once.
+    fn outside_operands(&self, id: InstrId) -> SmallVec<[InstrId; 4]> {
+        let mut outside = SmallVec::new();
+        for operand in &self.computation.instructions[id].operands {
+            let constant = self.classes[operand.index()] == Class::ScalarConstant;
+            if !constant && !outside.contains(operand) {
+                outside.push(*operand);
+            }
+        }
+        outside
+    }
+
+    fn join(&mut self, id: InstrId, memberships: Vec<Membership>) {
+        let added = self.outside_operands(id);
+        for membership in &memberships {
+            let group = &mut self.groups[membership.group];
+            group.members.push(id);
+            group.size += 1;
+            group.operands.retain(|operand| *operand != id);
+            for operand in &added {
+                if !group.operands.contains(operand) {
+                    group.operands.push(*operand);
+                }
+            }
+        }
+        self.memberships[id.index()].extend(memberships);
+    }
+
+    /// Makes `id` the root of a group of its own.
+    fn begin_group(&mut self, id: InstrId) {
+        self.stored[id.index()] = true;
+        let group = self.groups.len();
+        self.groups.push(Group {
+            root: id,
+            members: vec![id],
+            size: 1,
+            operands: self.outside_operands(id).to_vec(),
+            next_context: 1,
+        });
+        self.memberships[id.index()].push(Membership {
+            group,
+            contexts: SmallVec::from_slice(&[0]),
+            repeated: None,
+            guarded: false,
+        });
+    }
+
+    /// Whether `id` may be copied into several groups.
+    fn may_copy(&self, id: InstrId, work: Work, groups: usize) -> bool {
+        if self.follows_from_index(id) {
+            return true;
+        }
+        let light = match work {
+            Work::Index => !self.has_costly_operand(id),
+            Work::Cheap => groups <= MAX_COPIES && !self.is_concatenate(id),
+            Work::Costly => false,
+        };
+        light && self.chain(id) <= MAX_COPIED_CHAIN
+    }
+
+    /// Whether copying `id` beats loading its stored value: it is free, or a view of a stored value.
+    fn copies_although_stored(&self, id: InstrId, work: Work) -> bool {
+        let instruction = &self.computation.instructions[id];
+        let view = if let Op::Reshape { .. } = instruction.op {
+            true
+        } else {
+            let mut operands = instruction.operands.iter();
+            work == Work::Index
+                && operands.all(|operand| self.classes[operand.index()] == Class::Outside)
+        };
+        self.follows_from_index(id) || view && self.chain(id) <= MAX_COPIED_CHAIN
+    }
+
+    /// A broadcast is never stored for the sake of a fusion, and an `iota` never read.
+    fn follows_from_index(&self, id: InstrId) -> bool {
+        let op = &self.computation.instructions[id].op;
+        matches!(op, Op::Broadcast { .. } | Op::Iota { .. })
+    }
+
+    fn is_concatenate(&self, id: InstrId) -> bool {
+        matches!(self.computation.instructions[id].op, Op::Concatenate { .. })
+    }
+
+    fn has_costly_operand(&self, id: InstrId) -> bool {
+        let mut operands = self.computation.instructions[id].operands.iter();
+        operands.any(|id| self.classes[id.index()] == Class::Elemental(Work::Costly))
+    }
+
+    /// Length of the copied chain if `id` is copied too.
+    fn chain(&self, id: InstrId) -> u32 {
+        let users = self.users.get(id).iter();
+        let copied = users.map(|user| self.copied_chain[user.index()]);
+        copied.fold(1, u32::saturating_add)
+    }
+
+    fn finish(mut self) -> Plan {
+        let mut group_of_root = vec![None; self.stored.len()];
+        for (at, group) in self.groups.iter().enumerate() {
+            if group.is_formed() {
+                group_of_root[group.root.index()] = Some(at);
+            } else {
+                // Its constants stay outside with it.
+                for member in &group.members {
+                    self.stored[member.index()] = true;
+                }
+            }
+        }
+        Plan {
+            groups: self.groups,
+            group_of_root,
+            stored: self.stored,
+        }
+    }
+}
+
+/// Adds to `joined` that a user with membership `through` takes it along `edge`.
+fn add_use(joined: &mut Membership, through: &Membership, edge: Edge, next_context: &mut u32) {
+    joined.guarded |= through.guarded || edge == Edge::Guarded;
+    joined.repeated = joined.repeated.max(through.repeated);
+    match edge {
+        Edge::Same => {
+            for context in &through.contexts {
+                if !joined.contexts.contains(context) {
+                    joined.contexts.push(*context);
+                }
+            }
+        }
+        Edge::Moved | Edge::Guarded | Edge::Repeated => {
+            for _ in &through.contexts {
+                joined.contexts.push(*next_context);
+                *next_context += 1;
+            }
+        }
+    }
+    if edge == Edge::Repeated {
+        joined.repeated = joined.repeated.max(Some(0));
+    }
+}
+
+/// Whether evaluating an op where `joined` says is better than storing its value.
+fn is_worth(joined: &mut Membership, work: Work) -> bool {
+    let evaluations = joined.contexts.len();
+    match work {
+        Work::Index => evaluations <= 8,
+        Work::Cheap => {
+            joined.repeated = joined.repeated.map(|chain| chain + 1);
+            evaluations <= 4 && joined.repeated <= Some(MAX_REPEATED_CHAIN)
+        }
+        Work::Costly => evaluations <= 1 && joined.repeated.is_none() && !joined.guarded,
+    }
+}

@@ -1,0 +1,162 @@
+//! Tests of the rules, each from text to text; what is left over for `dce` is removed first.
+
+use super::Simplify;
+use crate::testing::{entry, module, plain_entry, run_on};
+use crate::{Dce, Pass};
+
+#[track_caller]
+fn simplified(before: &str, after: &str) {
+    let text = entry(before);
+    let simple = run_on(&Simplify, &module(&text));
+    let simple = match Dce.run(&simple).expect("dce does not fail") {
+        Some(simple) => simple,
+        None => simple.into_module(),
+    };
+    let trimmed = |text: &str| {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(trimmed(&plain_entry(&simple)), trimmed(after));
+}
+
+#[test]
+fn chains_of_jax_become_one_broadcast() {
+    simplified(
+        "x = f32[30] parameter(0)
+         a = f32[30,1] reshape(x)
+         b = f32[30,1] broadcast(a), dimensions={0,1}
+         c = f32[30] reshape(b)
+         ROOT d = f32[30,20] broadcast(c), dimensions={0}",
+        "x = f32[30] parameter(0)
+         ROOT d = f32[30,20] broadcast(x), dimensions={0}",
+    );
+}
+
+#[test]
+fn broadcasts_merge() {
+    simplified(
+        "x = f32[3] parameter(0)
+         a = f32[2,3] broadcast(x), dimensions={1}
+         ROOT b = f32[2,4,3] broadcast(a), dimensions={0,2}",
+        "x = f32[3] parameter(0)
+         ROOT b = f32[2,4,3] broadcast(x), dimensions={2}",
+    );
+}
+
+#[test]
+fn transposes_compose() {
+    simplified(
+        "x = f32[2,3,4] parameter(0)
+         a = f32[3,4,2] transpose(x), dimensions={1,2,0}
+         ROOT b = f32[4,3,2] transpose(a), dimensions={1,0,2}",
+        "x = f32[2,3,4] parameter(0)
+         ROOT b = f32[4,3,2] transpose(x), dimensions={2,1,0}",
+    );
+}
+
+#[test]
+fn a_transpose_of_a_broadcast_moves_dimensions() {
+    simplified(
+        "x = f32[3] parameter(0)
+         a = f32[2,3] broadcast(x), dimensions={1}
+         ROOT b = f32[3,2] transpose(a), dimensions={1,0}",
+        "x = f32[3] parameter(0)
+         ROOT b = f32[3,2] broadcast(x), dimensions={0}",
+    );
+}
+
+#[test]
+fn neutral_elements_of_floats_keep_signs_of_zero() {
+    simplified(
+        "x = f32[2] parameter(0)
+         one = f32[] constant(1)
+         zero = f32[] constant(0)
+         ones = f32[2] broadcast(one), dimensions={}
+         zeros = f32[2] broadcast(zero), dimensions={}
+         a = f32[2] multiply(ones, x)
+         b = f32[2] subtract(a, zeros)
+         ROOT c = f32[2] add(b, zeros)",
+        "x = f32[2] parameter(0)
+         zero = f32[] constant(0)
+         zeros = f32[2] broadcast(zero), dimensions={}
+         ROOT c = f32[2] add(x, zeros)",
+    );
+}
+
+#[test]
+fn inverses_of_inverses() {
+    simplified(
+        "x = pred[2] parameter(0)
+         y = f32[2] parameter(1)
+         a = pred[2] not(x)
+         b = f32[2] negate(y)
+         c = f32[2] negate(b)
+         ROOT d = f32[2] select(a, c, b)",
+        "x = pred[2] parameter(0)
+         y = f32[2] parameter(1)
+         b = f32[2] negate(y)
+         ROOT d = f32[2] select(x, b, y)",
+    );
+}
+
+#[test]
+fn element_wise_ops_go_below_broadcasts() {
+    simplified(
+        "x = f32[4] parameter(0)
+         c = f32[] constant(0.5)
+         a = f32[8,4] broadcast(x), dimensions={1}
+         b = f32[8,4] broadcast(c), dimensions={}
+         s = f32[8,4] add(a, b)
+         ROOT r = f32[8,4] sqrt(s)",
+        "x = f32[4] parameter(0)
+         c = f32[] constant(0.5)
+         broadcast = f32[4] broadcast(c), dimensions={}
+         add = f32[4] add(x, broadcast)
+         sqrt = f32[4] sqrt(add)
+         ROOT r = f32[8,4] broadcast(sqrt), dimensions={1}",
+    );
+}
+
+#[test]
+fn conversions_join_only_if_exact() {
+    simplified(
+        "x = s8[2] parameter(0)
+         a = s32[2] convert(x)
+         b = s16[2] convert(a)
+         f = f32[2] convert(x)
+         g = u8[2] convert(f)
+         h = s8[2] convert(f)
+         ROOT t = (s16[2], u8[2], s8[2]) tuple(b, g, h)",
+        "x = s8[2] parameter(0)
+         b = s16[2] convert(x)
+         f = f32[2] convert(x)
+         g = u8[2] convert(f)
+         ROOT t = (s16[2], u8[2], s8[2]) tuple(b, g, x)",
+    );
+}
+
+#[test]
+fn tuples_and_their_elements() {
+    simplified(
+        "x = (f32[2], s32[]) parameter(0)
+         a = f32[2] get-tuple-element(x), index=0
+         b = s32[] get-tuple-element(x), index=1
+         t = (f32[2], s32[]) tuple(a, b)
+         c = f32[2] get-tuple-element(t), index=0
+         ROOT r = (f32[2], (f32[2], s32[])) tuple(c, t)",
+        "x = (f32[2], s32[]) parameter(0)
+         c = f32[2] get-tuple-element(x), index=0
+         ROOT r = (f32[2], (f32[2], s32[])) tuple(c, x)",
+    );
+}
+
+#[test]
+fn constant_places_make_slices() {
+    simplified(
+        "x = f32[9] parameter(0)
+         i = s32[] constant(7)
+         ROOT d = f32[4] dynamic-slice(x, i), dynamic_slice_sizes={4}",
+        "x = f32[9] parameter(0)
+         ROOT d = f32[4] slice(x), slice={[5:9]}",
+    );
+}
