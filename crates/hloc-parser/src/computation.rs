@@ -133,7 +133,11 @@ impl<'t> Scope<'t> {
         let root = self.root.map(|(id, _)| id).or(self.last);
         let Some(root) = root else {
             let message = format!("`{}` has no instructions", self.computation.name);
-            return Err(Box::new(Diagnostic::error("empty-computation", message, span)));
+            return Err(Box::new(Diagnostic::error(
+                "empty-computation",
+                message,
+                span,
+            )));
         };
         self.computation.root = root;
         if !self.nameless.is_empty() {
@@ -148,7 +152,8 @@ impl<'t> Scope<'t> {
     }
 
     fn ordered_parameters(&mut self) -> Parsed<Vec<InstrId>> {
-        self.parameters.sort_by_key(|(number, id, _)| (*number, *id));
+        self.parameters
+            .sort_by_key(|(number, id, _)| (*number, *id));
         let mut previous: Option<Span> = None;
         for (due, (number, _, span)) in self.parameters.iter().enumerate() {
             let due = due as i64;
@@ -162,8 +167,7 @@ impl<'t> Scope<'t> {
                 let error = Diagnostic::error("duplicate-parameter", message, *span);
                 error.with_label(previous.unwrap_or(Span::NONE), "the first")
             } else {
-                let message =
-                    format!("`{name}` has a parameter {number} but no parameter {due}");
+                let message = format!("`{name}` has a parameter {number} but no parameter {due}");
                 Diagnostic::error("parameter-gap", message, *span)
             };
             return Err(Box::new(error));

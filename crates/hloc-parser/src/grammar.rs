@@ -88,7 +88,8 @@ fn skipped_blank(text: &str) -> usize {
 /// The word or the single character at `at`, shortened for messages.
 fn token_at(text: &str, at: usize) -> &str {
     let rest = &text[at..];
-    let is_word = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-' | '%');
+    let is_word =
+        |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-' | '%');
     let word = rest
         .char_indices()
         .take(MAX_QUOTED)
@@ -174,7 +175,10 @@ mod tests {
     #[test]
     fn says_what_was_expected_and_found() {
         let error = match_at(Rule::integer_list, "{0,x}", 0).expect_err("no integer");
-        assert_eq!(error.message, "expected integers such as `{0,1}`, found `x`");
+        assert_eq!(
+            error.message,
+            "expected integers such as `{0,1}`, found `x`"
+        );
         let error = match_at(Rule::integer_list, "{0", 0).expect_err("unclosed");
         assert_eq!(error.code, "unexpected-end");
     }

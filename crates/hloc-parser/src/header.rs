@@ -101,8 +101,7 @@ impl<'t> Parser<'t> {
     fn entry_computation_layout(&mut self, attributes: &mut ModuleAttributes) -> Parsed<()> {
         let node = self.cursor.take_shallow(Rule::program_shape)?;
         attributes.entry_computation_layout_span = SourceSpan(self.cursor.span_of(&node));
-        attributes.entry_computation_layout =
-            Some(program_shape(&self.cursor, node.into_inner())?);
+        attributes.entry_computation_layout = Some(program_shape(&self.cursor, node.into_inner())?);
         Ok(())
     }
 

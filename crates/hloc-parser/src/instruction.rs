@@ -141,7 +141,8 @@ impl<'t> Parser<'t> {
         self.cursor.skip_name();
         self.cursor.skip_blank()?;
         let next = self.cursor.peek();
-        let is_shape = next == Some(b'[') || (next == Some(b'(') && self.cursor.at() == behind_equals);
+        let is_shape =
+            next == Some(b'[') || (next == Some(b'(') && self.cursor.at() == behind_equals);
         self.cursor.move_to(behind_equals);
         if is_shape {
             self.cursor.take(Rule::shape)?;
@@ -209,8 +210,8 @@ impl<'t> Parser<'t> {
         head: Head<'t>,
         with_attributes: bool,
     ) -> Parsed<Instruction> {
-        let spelling = spelling(head.opcode)
-            .ok_or_else(|| unknown_opcode(head.opcode, head.opcode_span))?;
+        let spelling =
+            spelling(head.opcode).ok_or_else(|| unknown_opcode(head.opcode, head.opcode_span))?;
         let arguments = self.arguments(scope, spelling, &head)?;
         let mut end = self.cursor.at();
         let mut attributes = Attributes::default();
@@ -457,10 +458,8 @@ fn check_async_chain(
                 error.with_label(instruction.origin.span(), "begun here"),
             ));
         }
-        operand = match &instruction.op {
-            Op::AsyncUpdate { .. } => instruction.operands.first(),
-            _ => None,
-        };
+        let is_step = matches!(instruction.op, Op::AsyncUpdate { .. });
+        operand = instruction.operands.first().filter(|_| is_step);
     }
     let message = format!(
         "the operand of `{}` is no asynchronous `{wrapped}`",

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use hloc_diag::{Diagnostic, Span};
-use hloc_ir::{
-    Arena, Computation, ComputationId, Module, ModuleAttributes, Name, StackTables,
-};
+use hloc_ir::{Arena, Computation, ComputationId, Module, ModuleAttributes, Name, StackTables};
 use memchr::memchr;
 
 use crate::Parsed;
@@ -128,7 +126,8 @@ impl<'t> Parser<'t> {
     pub(crate) fn set_entry(&mut self, id: ComputationId, span: Span) -> Parsed<()> {
         if let Some((_, first)) = self.entry {
             let message = "the module has two entry computations";
-            let error = Diagnostic::error("two-entries", message, span).with_label(first, "the first");
+            let error =
+                Diagnostic::error("two-entries", message, span).with_label(first, "the first");
             return Err(Box::new(error));
         }
         self.entry = Some((id, span));

@@ -128,12 +128,7 @@ fn origin_at(whole: Span, name: Span) -> Origin {
 }
 
 /// Takes element `index` of the tuple `of`, as `x#1` asks.
-fn tuple_element(
-    scope: &mut Scope<'_>,
-    of: InstrId,
-    index: i64,
-    span: Span,
-) -> Parsed<InstrId> {
+fn tuple_element(scope: &mut Scope<'_>, of: InstrId, index: i64, span: Span) -> Parsed<InstrId> {
     let shape = &scope.computation.instructions[of].shape;
     let element = shape
         .as_tuple()
@@ -148,12 +143,7 @@ fn tuple_element(
     Ok(scope.define_nameless(instruction))
 }
 
-fn check_operand_shape(
-    scope: &Scope<'_>,
-    id: InstrId,
-    written: &Shape,
-    span: Span,
-) -> Parsed<()> {
+fn check_operand_shape(scope: &Scope<'_>, id: InstrId, written: &Shape, span: Span) -> Parsed<()> {
     let instruction = &scope.computation.instructions[id];
     if written.compatible(&instruction.shape) {
         return Ok(());

@@ -83,11 +83,7 @@ fn unknown_type(name: &str, whole: Span) -> Box<Diagnostic> {
     Box::new(error)
 }
 
-fn push_dimension<'t>(
-    cursor: &Cursor<'t>,
-    node: Node<'t>,
-    array: &mut ArrayShape,
-) -> Parsed<()> {
+fn push_dimension<'t>(cursor: &Cursor<'t>, node: Node<'t>, array: &mut ArrayShape) -> Parsed<()> {
     let span = cursor.span_of(&node);
     if array.dims.len() == MAX_DIMS {
         let message = format!("an array has at most {MAX_DIMS} dimensions");
@@ -238,7 +234,10 @@ mod tests {
         ] {
             assert_eq!(read(same).as_deref(), Ok(same));
         }
-        assert_eq!(read("f32 [ 2 , /*c*/3 ] { 1 , 0 : S( 5 ) }").as_deref(), Ok("f32[2,3]{1,0:S(5)}"));
+        assert_eq!(
+            read("f32 [ 2 , /*c*/3 ] { 1 , 0 : S( 5 ) }").as_deref(),
+            Ok("f32[2,3]{1,0:S(5)}")
+        );
         assert_eq!(read("f32[2] x").as_deref(), Ok("f32[2]{0} x"));
     }
 

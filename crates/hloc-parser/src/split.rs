@@ -380,10 +380,7 @@ mod tests {
     #[test]
     fn takes_braces_over_strings() {
         let mut cursor = Cursor::new(r#"{"a}": {b = 'c}}, rest"#);
-        assert_eq!(
-            cursor.take_braces().expect("closed"),
-            r#"{"a}": {b = 'c}}"#
-        );
+        assert_eq!(cursor.take_braces().expect("closed"), r#"{"a}": {b = 'c}}"#);
         let error = Cursor::new("{ {").take_braces().expect_err("open");
         assert_eq!(error.code, "unclosed-brace");
     }

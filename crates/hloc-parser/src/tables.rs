@@ -24,7 +24,11 @@ impl<'t> Parser<'t> {
             let (span, name) = (self.cursor.span_of(&name), name.as_str());
             if seen.contains(&name) {
                 let message = format!("the table `{name}` stands twice");
-                return Err(Box::new(Diagnostic::error("duplicate-table", message, span)));
+                return Err(Box::new(Diagnostic::error(
+                    "duplicate-table",
+                    message,
+                    span,
+                )));
             }
             seen.push(name);
             match name {

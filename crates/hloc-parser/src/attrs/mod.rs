@@ -6,7 +6,9 @@ mod provenance;
 mod structured;
 
 use hloc_diag::{Diagnostic, Span};
-use hloc_ir::{AttrError, AttrKind, AttrSpec, AttrValue, CommonAttributes, Op, Opcode, StructuralOp};
+use hloc_ir::{
+    AttrError, AttrKind, AttrSpec, AttrValue, CommonAttributes, Op, Opcode, StructuralOp,
+};
 
 use crate::Parsed;
 use crate::computation::Scope;
@@ -240,11 +242,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-fn known_word(
-    word: &str,
-    words: &'static [&'static str],
-    span: Span,
-) -> Parsed<&'static str> {
+fn known_word(word: &str, words: &'static [&'static str], span: Span) -> Parsed<&'static str> {
     let known = words.iter().find(|known| **known == word).copied();
     known.ok_or_else(|| {
         let message = format!("unknown word `{word}`");

@@ -85,7 +85,11 @@ impl<'t> Parser<'t> {
                 "default" => Ok(ResultAccuracy::Default),
                 other => {
                     let message = format!("the mode is `default` or `highest`, not `{other}`");
-                    Err(Box::new(Diagnostic::error("result-accuracy", message, span)))
+                    Err(Box::new(Diagnostic::error(
+                        "result-accuracy",
+                        message,
+                        span,
+                    )))
                 }
             };
         }
@@ -101,21 +105,34 @@ impl<'t> Parser<'t> {
                 continue;
             };
             let twice = match name.as_str() {
-                "atol" => atol.replace(values::number(&self.cursor, &value)?).is_some(),
-                "rtol" => rtol.replace(values::number(&self.cursor, &value)?).is_some(),
+                "atol" => atol
+                    .replace(values::number(&self.cursor, &value)?)
+                    .is_some(),
+                "rtol" => rtol
+                    .replace(values::number(&self.cursor, &value)?)
+                    .is_some(),
                 "ulps" => {
                     let value_span = self.cursor.span_of(&value);
                     ulps.replace(whole_number(value.as_str(), value_span)?)
                         .is_some()
                 }
                 other => {
-                    let message = format!("unknown field `{other}`; the fields are atol, rtol, ulps");
-                    return Err(Box::new(Diagnostic::error("result-accuracy", message, span)));
+                    let message =
+                        format!("unknown field `{other}`; the fields are atol, rtol, ulps");
+                    return Err(Box::new(Diagnostic::error(
+                        "result-accuracy",
+                        message,
+                        span,
+                    )));
                 }
             };
             if twice {
                 let message = format!("`{}` is written twice", name.as_str());
-                return Err(Box::new(Diagnostic::error("result-accuracy", message, span)));
+                return Err(Box::new(Diagnostic::error(
+                    "result-accuracy",
+                    message,
+                    span,
+                )));
             }
         }
         Ok(ResultAccuracy::Tolerance {
@@ -127,11 +144,18 @@ impl<'t> Parser<'t> {
 }
 
 fn whole_number(text: &str, span: hloc_diag::Span) -> Parsed<i64> {
-    if text.bytes().all(|byte| byte == b'-' || byte.is_ascii_digit()) {
+    if text
+        .bytes()
+        .all(|byte| byte == b'-' || byte.is_ascii_digit())
+    {
         return values::integer_text(text, span);
     }
     let message = format!("`ulps` is an integer, not {text}");
-    Err(Box::new(Diagnostic::error("result-accuracy", message, span)))
+    Err(Box::new(Diagnostic::error(
+        "result-accuracy",
+        message,
+        span,
+    )))
 }
 
 /// Tile dimensions, reshape dimensions, and the permutation if there is one.
