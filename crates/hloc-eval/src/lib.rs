@@ -6,7 +6,7 @@
 //! in `f32` and rounded after each op, reductions are left folds in row-major order, and sums of
 //! products are accumulated in `f64` and rounded once.
 //!
-//! [`scalar`] has the functions of single elements, `ops` one file per op or family.
+//! Inside, `scalar` has the functions of single elements and `ops` one file per op or family.
 
 mod error;
 mod evaluator;
@@ -23,7 +23,7 @@ pub use scalar::complex;
 use evaluator::Evaluator;
 
 /// The most bytes an array may have while a program is evaluated.
-pub const MAX_ARRAY_BYTES: usize = 1 << 34;
+pub const MAX_ARRAY_BYTES: usize = 1 << 32;
 
 /// The deepest nesting of called computations that is evaluated.
 pub const MAX_CALL_DEPTH: usize = 100;

@@ -97,82 +97,112 @@ pub(super) fn batching_pairs(
     Ok(operand_dims.into_iter().zip(indices_dims).collect())
 }
 
+/// Where the elements of a slice lie in the operand and in the result, and how index vectors are read.
+struct Plan<'a> {
+    indices: Indices<'a>,
+    map: Vec<usize>,
+    batching: Vec<(usize, usize)>,
+    /// Positions of a slice's elements relative to its first, in the operand and in the result.
+    from: Vec<usize>,
+    to: Vec<usize>,
+    from_strides: Vec<i64>,
+    /// Strides of the result along its batch dimensions.
+    batch_strides: Vec<i64>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(
+        op: &Op,
+        x: &Array,
+        indices_array: &'a Array,
+        shape: &ArrayShape,
+    ) -> Result<Plan<'a>, EvalError> {
+        let Op::Gather {
+            offset_dims,
+            collapsed_slice_dims,
+            start_index_map,
+            operand_batching_dims,
+            start_indices_batching_dims,
+            index_vector_dim,
+            slice_sizes,
+            ..
+        } = op
+        else {
+            return Err(EvalError::unsupported(op, None));
+        };
+        let count = x.num_dims();
+        let skipped = [&collapsed_slice_dims[..], &operand_batching_dims[..]].concat();
+        let kept: Vec<usize> = (0..count)
+            .filter(|at| !skipped.contains(&(*at as i64)))
+            .collect();
+        let offsets = dimensions(offset_dims, shape.num_dims())?;
+        ensure(
+            offsets.len() == kept.len(),
+            "`offset_dims` does not fit the slices",
+        )?;
+        let (from_strides, to_strides) =
+            (row_major_strides(x.dims()), row_major_strides(&shape.dims));
+        let positions = |strides: &[i64], places: &[usize]| {
+            Walk {
+                dims: kept.iter().map(|at| slice_sizes[*at]).collect(),
+                base: 0,
+                strides: places.iter().map(|at| strides[*at]).collect(),
+            }
+            .positions()
+        };
+        Ok(Plan {
+            indices: Indices::new(indices_array, *index_vector_dim)?,
+            map: dimensions(start_index_map, count)?,
+            batching: batching_pairs(
+                operand_batching_dims,
+                start_indices_batching_dims,
+                x,
+                indices_array,
+            )?,
+            from: positions(&from_strides, &kept),
+            to: positions(&to_strides, &offsets),
+            from_strides,
+            batch_strides: (0..shape.num_dims())
+                .filter(|at| !offsets.contains(at))
+                .map(|at| to_strides[at])
+                .collect(),
+        })
+    }
+}
+
 /// Gathers in full generality.
 pub(super) fn gather(op: &Op, operands: &Operands, shape: &ArrayShape) -> Result<Array, EvalError> {
-    let Op::Gather {
-        offset_dims,
-        collapsed_slice_dims,
-        start_index_map,
-        operand_batching_dims,
-        start_indices_batching_dims,
-        index_vector_dim,
-        slice_sizes,
-        ..
-    } = op
-    else {
+    let Op::Gather { slice_sizes, .. } = op else {
         return Err(EvalError::unsupported(op, None));
     };
-    let (x, indices_array) = (operands.array(0)?, operands.array(1)?);
-    let indices = Indices::new(indices_array, *index_vector_dim)?;
-    let count = x.num_dims();
-    let map = dimensions(start_index_map, count)?;
-    let batching = batching_pairs(
-        operand_batching_dims,
-        start_indices_batching_dims,
-        x,
-        indices_array,
-    )?;
-    let sizes_fit = slice_sizes.len() == count
+    let (x, indices) = (operands.array(0)?, operands.array(1)?);
+    let sizes_fit = slice_sizes.len() == x.num_dims()
         && slice_sizes
             .iter()
             .zip(x.dims())
             .all(|(size, dim)| (0..=*dim).contains(size));
     ensure(sizes_fit, "`slice_sizes` does not fit the operand")?;
-    let skipped = [&collapsed_slice_dims[..], &operand_batching_dims[..]].concat();
-    let kept: Vec<usize> = (0..count)
-        .filter(|at| !skipped.contains(&(*at as i64)))
-        .collect();
-    let offsets = dimensions(offset_dims, shape.num_dims())?;
-    ensure(
-        offsets.len() == kept.len(),
-        "`offset_dims` does not fit the slices",
-    )?;
-
-    let window_dims: Vec<i64> = kept.iter().map(|at| slice_sizes[*at]).collect();
-    let batch_dims = indices.batch_dims();
-    let batch_places: Vec<usize> = (0..shape.num_dims())
-        .filter(|at| !offsets.contains(at))
-        .collect();
-    ensure(
-        batch_places.len() == batch_dims.len(),
-        "the result does not fit the indices",
-    )?;
-    let (from_strides, to_strides) = (row_major_strides(x.dims()), row_major_strides(&shape.dims));
-    let window = |strides: &[i64], places: &[usize]| Walk {
-        dims: window_dims.clone(),
-        base: 0,
-        strides: places.iter().map(|at| strides[*at]).collect(),
-    };
-    let from_positions = window(&from_strides, &kept).positions();
-    let to_positions = window(&to_strides, &offsets).positions();
-
+    let plan = Plan::new(op, x, indices, shape)?;
     let size = x.element_type().size();
     let mut result = zeros(x.element_type(), &shape.dims)?;
     let target = result.bytes_mut();
-    let mut batches = IndexIter::new(&batch_dims);
+    let mut batches = IndexIter::new(&plan.indices.batch_dims());
     while let Some(batch) = batches.next_index() {
-        let start = indices.start(batch, &map, &batching, count)?;
+        let start = plan
+            .indices
+            .start(batch, &plan.map, &plan.batching, x.num_dims())?;
         let mut from = 0;
         for (at, start) in start.iter().enumerate() {
             let start = (*start).clamp(0, (x.dims()[at] - slice_sizes[at]).into());
-            from += start as i64 * from_strides[at];
+            from += start as i64 * plan.from_strides[at];
         }
-        let to: i64 = batch_places
+        let to: i64 = plan
+            .batch_strides
             .iter()
             .zip(batch)
-            .map(|(at, index)| to_strides[*at] * index)
+            .map(|(stride, index)| stride * index)
             .sum();
-        for (read, write) in from_positions.iter().zip(&to_positions) {
+        for (read, write) in plan.from.iter().zip(&plan.to) {
             let read = (from as usize + read) * size;
             let write = (to as usize + write) * size;
             let (Some(source), Some(bytes)) = (

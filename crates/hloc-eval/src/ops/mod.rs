@@ -216,15 +216,22 @@ fn refuse_dynamic(op: &Op, shape: &Shape) -> Result<(), EvalError> {
 
 /// A new array of zeros, within the limit.
 fn zeros(ty: ElementType, dims: &[i64]) -> Result<Array, EvalError> {
-    let bytes = num_elements(dims)
+    check_size(ty, dims)?;
+    Ok(Array::zeros(ty, dims)?)
+}
+
+/// The number of elements, if the array is within the limit.
+fn check_size(ty: ElementType, dims: &[i64]) -> Result<usize, EvalError> {
+    num_elements(dims)
         .and_then(|count| usize::try_from(count).ok())
-        .and_then(|count| count.checked_mul(ty.size()));
-    match bytes {
-        Some(bytes) if bytes <= MAX_ARRAY_BYTES => Ok(Array::zeros(ty, dims)?),
-        _ => Err(EvalError::limit(format!(
-            "{ty}{dims:?} is larger than {MAX_ARRAY_BYTES} bytes"
-        ))),
-    }
+        .filter(|count| {
+            let bytes = count.checked_mul(ty.size());
+            bytes.is_some_and(|bytes| bytes <= MAX_ARRAY_BYTES)
+        })
+        .ok_or_else(|| {
+            let shape = ArrayShape::new(ty, dims);
+            EvalError::limit(format!("{shape} has more than {MAX_ARRAY_BYTES} bytes"))
+        })
 }
 
 /// A dimension number as an index below `count`.
@@ -255,3 +262,6 @@ fn ensure(holds: bool, message: &str) -> Result<(), EvalError> {
         Err(EvalError::argument(message))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,10 +5,10 @@ use hloc_tensor::{Array, row_major_strides};
 
 use super::callee::Callee;
 use super::walk::Walk;
-use super::{Operands, dimensions, ensure, zeros};
-use crate::EvalError;
+use super::{Operands, check_size, dimensions, ensure, zeros};
 use crate::evaluator::Evaluator;
 use crate::scalar::Value;
+use crate::{EvalError, MAX_ARRAY_BYTES};
 
 /// Folds N arrays at once over the same dimensions.
 pub(super) fn reduce(
@@ -35,8 +35,12 @@ pub(super) fn reduce(
     let walk = result_walk(&dims, &dimensions(numbers, dims.len())?);
     let result_dims: Vec<i64> = result_dims(&dims, numbers);
     let count = inputs.len();
-    let num_results = result_dims.iter().product::<i64>() as usize;
-    let mut accumulators: Vec<Value> = Vec::with_capacity(num_results * count);
+    let num_results = check_size(inits[0].element_type(), &result_dims)?;
+    if num_results.saturating_mul(count * size_of::<Value>()) > MAX_ARRAY_BYTES {
+        let message = format!("{num_results} results take more than {MAX_ARRAY_BYTES} bytes");
+        return Err(EvalError::limit(message));
+    }
+    let mut accumulators: Vec<Value> = Vec::new();
     for _ in 0..num_results {
         accumulators.extend(inits.iter().map(|init| Value::at(init, 0)));
     }

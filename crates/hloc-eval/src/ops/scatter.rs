@@ -20,103 +20,22 @@ pub(super) fn scatter(
     op: &Op,
     mut operands: Operands,
 ) -> Result<Literal, EvalError> {
-    let Op::Scatter {
-        update_window_dims,
-        inserted_window_dims,
-        scatter_dims_to_operand_dims,
-        input_batching_dims,
-        scatter_indices_batching_dims,
-        index_vector_dim,
-        to_apply,
-        ..
-    } = op
-    else {
+    let Op::Scatter { to_apply, .. } = op else {
         return Err(EvalError::unsupported(op, None));
     };
     let count = operands.0.len() / 2;
     let mut targets: Vec<Array> = (0..count)
         .map(|at| operands.take_array(at))
         .collect::<Result<_, _>>()?;
-    let indices_array = operands.array(count)?;
+    let indices = operands.array(count)?;
     let updates = operands.arrays_from(count + 1)?;
     check(&targets, &updates)?;
-    let (operand_dims, update_dims) = (targets[0].dims().to_vec(), updates[0].dims().to_vec());
-    let num_dims = operand_dims.len();
-
-    let indices = Indices::new(indices_array, *index_vector_dim)?;
-    let map = dimensions(scatter_dims_to_operand_dims, num_dims)?;
-    let batching = batching_pairs(
-        input_batching_dims,
-        scatter_indices_batching_dims,
-        &targets[0],
-        indices_array,
-    )?;
-    let skipped = [&inserted_window_dims[..], &input_batching_dims[..]].concat();
-    let kept: Vec<usize> = (0..num_dims)
-        .filter(|at| !skipped.contains(&(*at as i64)))
-        .collect();
-    let window_places = dimensions(update_window_dims, update_dims.len())?;
-    ensure(
-        kept.len() == window_places.len(),
-        "`update_window_dims` does not fit the operand",
-    )?;
-    let mut window_sizes = vec![1; num_dims];
-    for (operand_dim, update_dim) in kept.iter().zip(&window_places) {
-        window_sizes[*operand_dim] = update_dims[*update_dim];
-    }
-
-    let window_dims: Vec<i64> = window_places.iter().map(|at| update_dims[*at]).collect();
-    let strides = row_major_strides(&operand_dims);
-    let update_strides = row_major_strides(&update_dims);
-    let positions = |strides: &[i64], places: &[usize]| {
-        let strides = places.iter().map(|at| strides[*at]).collect();
-        Walk {
-            dims: window_dims.clone(),
-            base: 0,
-            strides,
-        }
-        .positions()
-    };
-    let window = Window {
-        to: positions(&strides, &kept),
-        from: positions(&update_strides, &window_places),
-    };
-    let batch_places: Vec<usize> = (0..update_dims.len())
-        .filter(|at| !window_places.contains(at))
-        .collect();
-    let batch_dims = indices.batch_dims();
-    ensure(
-        batch_places
-            .iter()
-            .map(|at| update_dims[*at])
-            .eq(batch_dims.iter().copied()),
-        "the updates do not fit the indices",
-    )?;
+    let plan = Plan::new(op, &targets[0], indices, updates[0])?;
     let mut callee = Callee::new(evaluator, *to_apply, 2 * count)?;
-    let mut batches = IndexIter::new(&batch_dims);
+    let mut batches = IndexIter::new(&plan.indices.batch_dims());
     while let Some(batch) = batches.next_index() {
-        let start = indices.start(batch, &map, &batching, num_dims)?;
-        let inside = start.iter().enumerate().all(|(at, start)| {
-            *start >= 0 && start + i128::from(window_sizes[at]) <= operand_dims[at].into()
-        });
-        if inside {
-            let to: i64 = start
-                .iter()
-                .zip(&strides)
-                .map(|(at, stride)| *at as i64 * stride)
-                .sum();
-            let from = batch_places
-                .iter()
-                .zip(batch)
-                .map(|(at, index)| update_strides[*at] * index);
-            let from: i64 = from.sum();
-            window.combine(
-                &mut targets,
-                to as usize,
-                &updates,
-                from as usize,
-                &mut callee,
-            )?;
+        if let Some((to, from)) = plan.window(batch)? {
+            plan.combine(&mut targets, to, &updates, from, &mut callee)?;
         }
     }
     Ok(tuple_of(targets))
@@ -137,13 +56,112 @@ fn check(targets: &[Array], updates: &[&Array]) -> Result<(), EvalError> {
     )
 }
 
-/// Positions of one window's elements, relative to the window's first.
-struct Window {
+/// Where the elements of a window lie in the operand and in the updates, and how index vectors are read.
+struct Plan<'a> {
+    indices: Indices<'a>,
+    map: Vec<usize>,
+    batching: Vec<(usize, usize)>,
+    operand_dims: Vec<i64>,
+    operand_strides: Vec<i64>,
+    /// Size of a window along each operand dimension.
+    window_sizes: Vec<i64>,
+    /// Positions of a window's elements relative to its first, in the operand and in the updates.
     to: Vec<usize>,
     from: Vec<usize>,
+    /// Strides of the updates along their batch dimensions.
+    batch_strides: Vec<i64>,
 }
 
-impl Window {
+impl<'a> Plan<'a> {
+    fn new(
+        op: &Op,
+        target: &Array,
+        indices_array: &'a Array,
+        update: &Array,
+    ) -> Result<Plan<'a>, EvalError> {
+        let Op::Scatter {
+            update_window_dims,
+            inserted_window_dims,
+            scatter_dims_to_operand_dims,
+            input_batching_dims,
+            scatter_indices_batching_dims,
+            index_vector_dim,
+            ..
+        } = op
+        else {
+            return Err(EvalError::unsupported(op, None));
+        };
+        let (dims, update_dims) = (target.dims(), update.dims());
+        let indices = Indices::new(indices_array, *index_vector_dim)?;
+        let skipped = [&inserted_window_dims[..], &input_batching_dims[..]].concat();
+        let kept: Vec<usize> = (0..dims.len())
+            .filter(|at| !skipped.contains(&(*at as i64)))
+            .collect();
+        let places = dimensions(update_window_dims, update_dims.len())?;
+        ensure(
+            kept.len() == places.len(),
+            "`update_window_dims` does not fit the operand",
+        )?;
+        let batch_places: Vec<usize> = (0..update_dims.len())
+            .filter(|at| !places.contains(at))
+            .collect();
+        let batch_dims = batch_places.iter().map(|at| update_dims[*at]);
+        ensure(
+            batch_dims.eq(indices.batch_dims()),
+            "the updates do not fit the indices",
+        )?;
+        let mut window_sizes = vec![1; dims.len()];
+        for (operand_dim, update_dim) in kept.iter().zip(&places) {
+            window_sizes[*operand_dim] = update_dims[*update_dim];
+        }
+        let (strides, update_strides) = (row_major_strides(dims), row_major_strides(update_dims));
+        let positions = |strides: &[i64], chosen: &[usize]| {
+            Walk {
+                dims: places.iter().map(|at| update_dims[*at]).collect(),
+                base: 0,
+                strides: chosen.iter().map(|at| strides[*at]).collect(),
+            }
+            .positions()
+        };
+        Ok(Plan {
+            map: dimensions(scatter_dims_to_operand_dims, dims.len())?,
+            batching: batching_pairs(
+                input_batching_dims,
+                scatter_indices_batching_dims,
+                target,
+                indices_array,
+            )?,
+            indices,
+            operand_dims: dims.to_vec(),
+            window_sizes,
+            to: positions(&strides, &kept),
+            from: positions(&update_strides, &places),
+            operand_strides: strides,
+            batch_strides: batch_places.iter().map(|at| update_strides[*at]).collect(),
+        })
+    }
+
+    /// The positions of a window's first element in the operand and in the updates, `None` if the
+    /// window reaches outside.
+    fn window(&self, batch: &[i64]) -> Result<Option<(usize, usize)>, EvalError> {
+        let count = self.operand_dims.len();
+        let start = self
+            .indices
+            .start(batch, &self.map, &self.batching, count)?;
+        let inside = start.iter().enumerate().all(|(at, start)| {
+            let end = start.saturating_add(self.window_sizes[at].into());
+            *start >= 0 && end <= self.operand_dims[at].into()
+        });
+        if !inside {
+            return Ok(None);
+        }
+        let places = start.iter().zip(&self.operand_strides);
+        let to: i64 = places.map(|(at, stride)| *at as i64 * stride).sum();
+        let places = batch.iter().zip(&self.batch_strides);
+        let from: i64 = places.map(|(at, stride)| at * stride).sum();
+        Ok(Some((to as usize, from as usize)))
+    }
+
     /// Each element becomes `to_apply(old, update)`.
     fn combine(
         &self,

@@ -33,7 +33,9 @@ pub(super) fn sort(
     let [number] = dimensions[..] else {
         return Err(EvalError::argument("`sort` sorts along one dimension"));
     };
-    let dims = arrays[0].dims().to_vec();
+    let dims = arrays
+        .first()
+        .map_or(Vec::new(), |first| first.dims().to_vec());
     ensure(
         arrays.iter().all(|array| array.dims() == dims),
         "the operands have other dimensions",
@@ -168,7 +170,7 @@ pub(super) fn map(
     shape: &Shape,
 ) -> Result<Array, EvalError> {
     let arrays = operands.arrays()?;
-    let dims = arrays[0].dims();
+    let dims = arrays.first().map_or(&[][..], |first| first.dims());
     ensure(
         arrays.iter().all(|array| array.dims() == dims),
         "the operands have other dimensions",

@@ -6,7 +6,7 @@ use hloc_tensor::{Array, IndexIter, row_major_strides};
 
 use super::callee::Callee;
 use super::reduce::{collect, equal_dims};
-use super::{Operands, ensure};
+use super::{Operands, check_size, ensure};
 use crate::EvalError;
 use crate::evaluator::Evaluator;
 use crate::scalar::Value;
@@ -89,6 +89,7 @@ pub(super) fn reduce_window(
         Some(shape) if shape.num_dims() == inputs[0].num_dims() => shape.dims.to_vec(),
         _ => return Err(EvalError::argument("the result does not fit the operand")),
     };
+    check_size(inits[0].element_type(), &dims)?;
     let count = inputs.len();
     let mut callee = Callee::new(evaluator, *to_apply, 2 * count)?;
     let mut values = Vec::new();

@@ -241,7 +241,8 @@ pub fn log(z: C) -> C {
 /// `ln(1 + z)`, accurate near 0.
 pub fn log1p(z: C) -> C {
     let shifted = C::new(1.0 + z.re, z.im);
-    if z.re.abs() > 4.0 || z.im.abs() > 4.0 || z.re.is_nan() || z.im.is_nan() {
+    // From −2 to −1/2 the shift is exact; far out it costs nothing.
+    if z.re < -0.5 || z.re > 4.0 || z.im.abs() > 4.0 || z.re.is_nan() || z.im.is_nan() {
         return log(shifted);
     }
     // |1 + z|² = 1 + (2x + x² + y²)
@@ -421,6 +422,10 @@ pub fn atanh(z: C) -> C {
             inverse.re
         };
         (re, FRAC_PI_2.copysign(y))
+    } else if x == 1.0 && y != 0.0 {
+        // The square of a tiny `y` would vanish.
+        let re = (libm::log(libm::hypot(2.0, y)) - libm::log(y.abs())) / 2.0;
+        (re, libm::atan2(2.0 * y, -y * y) / 2.0)
     } else {
         let distance = (1.0 - x) * (1.0 - x) + y * y;
         (
