@@ -115,6 +115,12 @@ impl Builder<'_> {
         } = &instruction.op
         {
             self.reduce(node, dimensions, *to_apply, indices)
+        } else if let Op::ReduceWindow {
+            window: Some(window),
+            to_apply,
+        } = &instruction.op
+        {
+            self.reduce_window(node, window, *to_apply, indices)
         } else if let Op::Dot { .. } = &instruction.op {
             self.dot(node, instruction, indices)
         } else if let Op::Map { to_apply, .. } = &instruction.op {
@@ -122,7 +128,7 @@ impl Builder<'_> {
         } else if let Op::PartitionId { .. } | Op::ReplicaId {} = &instruction.op {
             Ok(self.zero(ElementType::U32))
         } else {
-            let reason = "there is no code for it inside a kernel";
+            let reason = "it is not compiled yet";
             Err(LowerError::unsupported(instruction, reason))
         }
     }

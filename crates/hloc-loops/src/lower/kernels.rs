@@ -3,6 +3,7 @@
 use hloc_ir::{ComputationId, Id, InstrId, Instruction, Op, Shape};
 
 use super::builder::{ArgSource, Bound, Builder, Built, Node};
+use super::dot::library_call;
 use super::region::{Leaf, Leaves, Region};
 use super::steps::Lowerer;
 use super::{is_empty, leaf_shape, passes_operand_on};
@@ -24,7 +25,8 @@ impl<'m> Lowerer<'m> {
         self.stored(region, id, None)
     }
 
-    /// One kernel for a fusion, or its instructions one by one if that is not possible.
+    /// One kernel for a fusion, or its instructions one by one if that is not possible or if the library
+    /// is better at one of them.
     pub(super) fn fusion(
         &mut self,
         region: &mut Region<'m>,
@@ -32,6 +34,10 @@ impl<'m> Lowerer<'m> {
         fused: ComputationId,
     ) -> Built<Leaves> {
         let computation = &self.module.computations[fused];
+        let mut instructions = computation.instructions.values();
+        if instructions.any(|instruction| library_call(computation, instruction).is_some()) {
+            return self.inlined(region, id, fused);
+        }
         let mut root = computation.root;
         while passes_operand_on(computation, &computation.instructions[root]) {
             root = computation.instructions[root].operands[0];

@@ -3,13 +3,14 @@
 //! Float sums of many terms are blocked: 256 terms at a time in the accumulator's type, the blocks'
 //! sums in a wider type. The structure depends on the shape alone, so every run gives the same bits.
 
+use hloc_ir::attr::{Window, WindowDim};
 use hloc_ir::{BinaryOp, ComputationId, ElementType, InstrId, Instruction, Op};
 
 use super::builder::{Builder, Built, Indices, Node};
 use super::elemental::Small;
 use crate::error::LowerError;
-use crate::index::Index;
-use crate::ir::{Expr, LoopKind, ValueId};
+use crate::index::{Bounds, Index};
+use crate::ir::{Expr, IndexRange, LoopKind, ValueId};
 
 /// Number of terms summed at a time in the accumulator's type.
 const BLOCK: i64 = 256;
@@ -219,6 +220,67 @@ impl<'a> Builder<'a> {
         Ok(self.nest(&kinds, vec![start], &mut row)?[0])
     }
 
+    /// An element of a `reduce-window`: loops over the window; places outside the base change nothing.
+    pub(super) fn reduce_window(
+        &mut self,
+        node: Node,
+        window: &Window,
+        to_apply: ComputationId,
+        indices: &Indices,
+    ) -> Built<ValueId> {
+        let count = self.instruction(node).operands.len() / 2;
+        let input = self.operand(node, 0)?;
+        let dims = self.shape(input)?.dims.to_vec();
+        let mut init = Vec::new();
+        for at in 0..count {
+            let operand = self.operand(node, count + at)?;
+            init.push(self.value_at(operand, &[])?);
+        }
+        let types: Vec<_> = init.iter().map(|value| self.type_of(*value)).collect();
+        let op = self.single_op(to_apply).filter(|_| count == 1);
+        let wide = op.map(|_| accumulator(types[0]));
+        if let Some(wide) = wide {
+            init[0] = self.converted(init[0], wide);
+        }
+        let sizes: Vec<i64> = window.0.iter().map(|dim| dim.size).collect();
+        let mut body = |builder: &mut Builder<'a>, vars: &[Index], current: &[ValueId]| {
+            let (place, ranges) = window_place(window, &dims, indices, vars, builder);
+            let current = current.to_vec();
+            let unchanged = current.clone();
+            builder.if_in_range(
+                ranges,
+                &mut |builder| {
+                    let divided =
+                        |(index, dim): (&Index, &WindowDim)| index.div(dim.base_dilation, builder);
+                    let place: Indices = place.iter().zip(&window.0).map(divided).collect();
+                    let mut args = current.clone();
+                    for at in 0..count {
+                        let input = builder.operand(node, at)?;
+                        args.push(builder.value_at(input, &place)?);
+                    }
+                    match (op, wide) {
+                        (Some(op), Some(wide)) => {
+                            let element = builder.converted(args[1], wide);
+                            let next = Expr::Binary(op, args[0], element);
+                            Ok(vec![builder.emit(wide, next)])
+                        }
+                        (Some(_) | None, _) => builder.apply(to_apply, &args),
+                    }
+                },
+                &mut |_| Ok(unchanged.clone()),
+            )
+        };
+        let results = self.nest(&loops(&sizes, LoopKind::Serial), init, &mut body)?;
+        for (leaf, (value, element_type)) in results.iter().zip(types).enumerate() {
+            let value = self.converted(*value, element_type);
+            self.remember(Node { leaf, ..node }, indices, value);
+        }
+        self.recall(node, indices).ok_or_else(|| {
+            let message = "the reducer gives another number of values";
+            LowerError::internal(self.instruction(node), message)
+        })
+    }
+
     /// The op if the reducer is that op alone, applied to both parameters, and free to be regrouped.
     fn single_op(&self, to_apply: ComputationId) -> Option<BinaryOp> {
         let computation = &self.module.computations[to_apply];
@@ -313,6 +375,47 @@ impl<'a> Builder<'a> {
         };
         self.sum(element_type, &extents, None, &mut term)
     }
+}
+
+/// Where a window element lies in the dilated base, and what must hold for it to be an element there.
+fn window_place(
+    window: &Window,
+    dims: &[i64],
+    indices: &[Index],
+    vars: &[Index],
+    bounds: &dyn Bounds,
+) -> (Vec<Index>, Vec<IndexRange>) {
+    let mut ranges = Vec::new();
+    let mut place = Vec::new();
+    for (((window, size), index), var) in window.0.iter().zip(dims).zip(indices).zip(vars) {
+        let element = if window.reversal {
+            var.times(-1).plus(window.size - 1)
+        } else {
+            var.clone()
+        };
+        let at = index
+            .times(window.stride)
+            .add(&element.times(window.window_dilation))
+            .plus(-window.pad_low);
+        if window.base_dilation > 1 {
+            ranges.push(IndexRange {
+                index: at.rem(window.base_dilation, bounds),
+                low: 0,
+                high: 1,
+            });
+        }
+        ranges.push(IndexRange {
+            index: at.clone(),
+            low: 0,
+            high: if *size == 0 {
+                0
+            } else {
+                (size - 1) * window.base_dilation + 1
+            },
+        });
+        place.push(at);
+    }
+    (place, ranges)
 }
 
 /// The indices of a dot operand: its batch, contracting and free dimensions each from their list.

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use hloc_ir::{
-    Arena, ArrayShape, ComputationId, ElementType, Id, InstrId, Instruction, Literal, Module, Op,
-    Shape,
+    Arena, ArrayShape, ComputationId, Id, InstrId, Instruction, Literal, Module, Op, Shape,
 };
 
 use super::analysis::Analysis;
@@ -12,10 +11,7 @@ use super::builder::{ArgSource, Built};
 use super::region::{Leaf, Leaves, Region};
 use super::{is_empty, is_virtual, leaf_of_tuple, leaf_shape, operand_id, passes_operand_on};
 use crate::error::LowerError;
-use crate::ir::{
-    Buffer, BufferId, BufferKind, DotCall, Kernel, KernelId, LibraryCall, LibraryStep, Program,
-    Step,
-};
+use crate::ir::{Buffer, BufferId, BufferKind, Kernel, KernelId, Program, Step};
 
 /// The most steps of a program, inlined calls counted as often as they are called.
 const MAX_STEPS: usize = 1_000_000;
@@ -23,8 +19,6 @@ const MAX_STEPS: usize = 1_000_000;
 const MAX_CALL_DEPTH: usize = 100;
 /// How deep values that are computed at each use may lie on each other.
 const MAX_VIRTUAL_DEPTH: usize = 16;
-/// Products per dot below which a loop nest is as fast as a library call.
-const SMALL_DOT: i64 = 512;
 
 /// A program under construction.
 pub(super) struct Lowerer<'m> {
@@ -336,66 +330,6 @@ impl<'m> Lowerer<'m> {
         id
     }
 
-    /// A matrix product by the library, or a loop nest where that has no routine or is no faster.
-    fn dot(
-        &mut self,
-        region: &mut Region<'m>,
-        id: InstrId,
-        instruction: &'m Instruction,
-    ) -> Built<Leaves> {
-        let Op::Dot {
-            lhs_batch_dims,
-            lhs_contracting_dims,
-            rhs_batch_dims,
-            rhs_contracting_dims,
-            ..
-        } = &instruction.op
-        else {
-            return Err(LowerError::internal(instruction, "it is no dot"));
-        };
-        let (lhs_id, rhs_id) = (operand_id(instruction, 0)?, operand_id(instruction, 1)?);
-        let array = |id: InstrId| region.computation.instructions[id].shape.as_array();
-        let (Some(lhs), Some(rhs), Some(result)) =
-            (array(lhs_id), array(rhs_id), instruction.shape.as_array())
-        else {
-            return Err(LowerError::internal(instruction, "a dot of tuples"));
-        };
-        let extent = |dim: &i64| {
-            let dim = usize::try_from(*dim).ok()?;
-            lhs.dims.get(dim).copied()
-        };
-        let terms: i64 = lhs_contracting_dims.iter().filter_map(extent).product();
-        let products = result.num_elements().unwrap_or(0).saturating_mul(terms);
-        if products < SMALL_DOT || !library_dot(lhs, rhs, result) {
-            return self.single(region, id);
-        }
-        let plain = |shape: &ArrayShape| ArrayShape::new(shape.element_type, &shape.dims);
-        let call = DotCall {
-            lhs: plain(lhs),
-            rhs: plain(rhs),
-            result: plain(result),
-            lhs_batch: lhs_batch_dims.to_vec(),
-            rhs_batch: rhs_batch_dims.to_vec(),
-            lhs_contracting: lhs_contracting_dims.to_vec(),
-            rhs_contracting: rhs_contracting_dims.to_vec(),
-        };
-        let inputs = vec![
-            self.materialize(region, lhs_id, 0)?,
-            self.materialize(region, rhs_id, 0)?,
-        ];
-        let (output, leaf) = self.output(region, id, 0, result);
-        self.push(
-            instruction,
-            Step::Library(LibraryStep {
-                call: LibraryCall::Dot(call),
-                inputs,
-                outputs: vec![output],
-                span: instruction.origin.span(),
-            }),
-        )?;
-        Ok(Leaves::from_iter([leaf]))
-    }
-
     // Buffers.
 
     fn buffer(&mut self, shape: &ArrayShape, kind: BufferKind) -> BufferId {
@@ -578,21 +512,4 @@ fn array_leaf<'s>(instruction: &Instruction, shape: &'s Shape) -> Built<Option<&
             "values of this kind are not compiled",
         )),
     }
-}
-
-/// Whether the library has a routine for these element types.
-fn library_dot(lhs: &ArrayShape, rhs: &ArrayShape, result: &ArrayShape) -> bool {
-    const FLOATS: [ElementType; 4] = [
-        ElementType::F16,
-        ElementType::BF16,
-        ElementType::F32,
-        ElementType::F64,
-    ];
-    const COMPLEX: [ElementType; 2] = [ElementType::C64, ElementType::C128];
-    let (from, to) = (lhs.element_type, result.element_type);
-    let is_wider_or_same = from == to || from.bits() < to.bits();
-    let same_class = [FLOATS.as_slice(), COMPLEX.as_slice()]
-        .iter()
-        .any(|class| class.contains(&from) && class.contains(&to));
-    from == rhs.element_type && same_class && is_wider_or_same
 }
