@@ -1,6 +1,6 @@
 //! Walks through computations and hands each instruction its operands.
 
-use hloc_ir::{Computation, ComputationId, Id, InstrId, Literal, Module, Op, Shape};
+use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Literal, Module, Op, Shape};
 
 use crate::{EvalError, MAX_CALL_DEPTH, ops};
 
@@ -41,7 +41,8 @@ impl<'m> Evaluator<'m> {
                 take_argument(&mut arguments, number).map_err(|error| error.at(instruction))?
             } else {
                 let operands = take_operands(&instruction.operands, id, &last_uses, &mut values);
-                ops::apply(inner, &instruction.op, operands, &instruction.shape)
+                inner
+                    .instruction(computation, instruction, operands)
                     .map_err(|error| error.at(instruction))?
             };
             values[id.index()] = Some(value);
@@ -49,6 +50,19 @@ impl<'m> Evaluator<'m> {
         values[computation.root.index()]
             .take()
             .ok_or_else(|| EvalError::argument(format!("`{}` has no root", computation.name)))
+    }
+
+    fn instruction(
+        self,
+        computation: &Computation,
+        instruction: &Instruction,
+        operands: Vec<Literal>,
+    ) -> Result<Literal, EvalError> {
+        if let (Op::Bitcast {}, [operand]) = (&instruction.op, &instruction.operands[..]) {
+            let from = &computation.instructions[*operand].shape;
+            return ops::apply_bitcast(operands, from, &instruction.shape);
+        }
+        ops::apply(self, &instruction.op, operands, &instruction.shape)
     }
 
     /// The computation `id`.

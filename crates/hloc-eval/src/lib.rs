@@ -60,7 +60,8 @@ pub fn evaluate(module: &VerifiedModule, arguments: &[Literal]) -> Result<Litera
 /// The result of one op, for constant folding.
 ///
 /// Called computations are those of `module`. `shape` is the shape of the instruction: some ops
-/// (`broadcast`, `convert`, `iota`) say only there what they make.
+/// (`broadcast`, `convert`, `iota`) say only there what they make. The operand of a `bitcast` is taken
+/// as row-major.
 ///
 /// # Errors
 /// As [`evaluate`], without a place. Operands that do not fit the op are [`EvalError::Argument`].

@@ -134,10 +134,10 @@ fn select(condition: &Array, yes: &Array, no: &Array) -> Result<Array, EvalError
     Ok(result)
 }
 
-/// `None` if the element types differ or have no order.
+/// `None` if the element types differ.
 fn clamp_all(low: &Array, x: &Array, high: &Array) -> Option<Result<Array, EvalError>> {
     let ty = x.element_type();
-    if low.element_type() != ty || high.element_type() != ty || ty.is_complex() {
+    if low.element_type() != ty || high.element_type() != ty {
         return None;
     }
     let mut result = match zeros(ty, x.dims()) {

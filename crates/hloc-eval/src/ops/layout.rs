@@ -1,7 +1,7 @@
 //! Ops that move elements: broadcast, reshape, transpose, slice, reverse, pad, concatenate, bitcast.
 
 use hloc_ir::attr::{PaddingDim, SliceDim};
-use hloc_ir::{ArrayShape, Literal, Op};
+use hloc_ir::{ArrayShape, Layout, Literal, Op};
 use hloc_tensor::{Array, IndexIter, row_major_strides};
 
 use super::walk::Walk;
@@ -16,7 +16,7 @@ pub(super) fn apply(op: &Op, operands: &Operands, shape: &ArrayShape) -> Result<
     } else if let Op::Reshape { .. } = op {
         Ok(x.reshaped(&shape.dims)?)
     } else if let Op::Bitcast {} = op {
-        bitcast(x, shape)
+        bitcast(x, None, shape)
     } else if let Op::Transpose { dimensions } = op {
         transpose(x, dimensions)
     } else if let Op::Slice { slice } = op {
@@ -32,24 +32,66 @@ pub(super) fn apply(op: &Op, operands: &Operands, shape: &ArrayShape) -> Result<
     }
 }
 
-/// The same bytes in row-major order. Layouts other than the default would need their bytes moved.
-fn bitcast(x: &Array, shape: &ArrayShape) -> Result<Array, EvalError> {
-    if shape
-        .layout
-        .as_ref()
-        .is_some_and(|layout| !layout.is_default())
-    {
-        let form = "bitcast to another than the row-major layout";
+/// The same bytes under another shape, in the order in which the layouts say that they lie in memory.
+pub(super) fn bitcast(
+    x: &Array,
+    from: Option<&Layout>,
+    shape: &ArrayShape,
+) -> Result<Array, EvalError> {
+    let to = shape.layout.as_deref();
+    let order = memory_order(from, x)?;
+    let in_memory = if is_identity(&order) {
+        x.clone()
+    } else {
+        transpose(x, &order)?
+    };
+    let mut result = zeros(shape.element_type, &shape.dims)?;
+    let order = memory_order(to, &result)?;
+    ensure(
+        in_memory.bytes().len() == result.bytes().len(),
+        "`bitcast` changes the number of bytes",
+    )?;
+    let memory_dims: Vec<i64> = order.iter().map(|at| shape.dims[*at as usize]).collect();
+    let in_memory = if x.element_type() == shape.element_type {
+        in_memory.reshaped(&memory_dims)?
+    } else {
+        Array::new(shape.element_type, &memory_dims, in_memory.bytes().to_vec())?
+    };
+    if is_identity(&order) {
+        return Ok(in_memory);
+    }
+    let strides = row_major_strides(&shape.dims);
+    Walk {
+        dims: memory_dims,
+        base: 0,
+        strides: order.iter().map(|at| strides[*at as usize]).collect(),
+    }
+    .write(&in_memory, &mut result)?;
+    Ok(result)
+}
+
+/// Dimension numbers, the slowest varying first.
+fn memory_order(layout: Option<&Layout>, x: &Array) -> Result<Vec<i64>, EvalError> {
+    let count = x.num_dims();
+    let Some(layout) = layout else {
+        return Ok((0..count as i64).collect());
+    };
+    if layout.suffixes.contains('T') {
+        let form = "bitcast with a tiled layout";
         return Err(EvalError::unsupported_form(form, Some(x.element_type())));
     }
-    if x.element_type() == shape.element_type {
-        return Ok(x.reshaped(&shape.dims)?);
-    }
-    Ok(Array::new(
-        shape.element_type,
-        &shape.dims,
-        x.bytes().to_vec(),
-    )?)
+    let order: Vec<i64> = layout.minor_to_major.iter().rev().copied().collect();
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    ensure(
+        sorted.into_iter().eq(0..count as i64),
+        "a layout does not name each dimension once",
+    )?;
+    Ok(order)
+}
+
+fn is_identity(order: &[i64]) -> bool {
+    order.iter().copied().eq(0..order.len() as i64)
 }
 
 /// Operand dimension `i` becomes result dimension `places[i]`; the others repeat.

@@ -181,6 +181,23 @@ pub(crate) fn apply(
     }
 }
 
+/// `bitcast`, the one op whose result depends on how its operand is laid out.
+///
+/// `from` is the operand's declared shape; [`apply`] does not know it and takes it as row-major.
+pub(crate) fn apply_bitcast(
+    operands: Vec<Literal>,
+    from: &Shape,
+    shape: &Shape,
+) -> Result<Literal, EvalError> {
+    let operands = Operands(operands);
+    let layout = from.as_array().and_then(|from| from.layout.as_deref());
+    array(layout::bitcast(
+        operands.array(0)?,
+        layout,
+        array_shape(shape)?,
+    ))
+}
+
 fn array(result: Result<Array, EvalError>) -> Result<Literal, EvalError> {
     result.map(Literal::Array)
 }

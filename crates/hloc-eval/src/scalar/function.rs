@@ -212,13 +212,16 @@ fn totally_ordered(direction: ComparisonDirection) -> fn(f64, f64) -> bool {
     }
 }
 
-/// `min(max(x, low), high)`, `None` for values of different kinds or complex ones.
+/// `min(max(x, low), high)`, `None` for values of different kinds.
 pub(crate) fn clamp(low: Value, x: Value, high: Value) -> Option<Value> {
     Some(match (low, x, high) {
         (Value::Pred(low), Value::Pred(x), Value::Pred(high)) => Value::Pred((x | low) & high),
         (Value::Int(low), Value::Int(x), Value::Int(high)) => Value::Int(x.max(low).min(high)),
         (Value::Float(low), Value::Float(x), Value::Float(high)) => {
             Value::Float(float::minimum(float::maximum(x, low), high))
+        }
+        (Value::Complex(low), Value::Complex(x), Value::Complex(high)) => {
+            Value::Complex(complex_minimum(complex_maximum(x, low), high))
         }
         _ => return None,
     })
@@ -292,12 +295,8 @@ fn complex_binary(op: BinaryOp) -> Option<fn(C128, C128, ElementType) -> C128> {
     Some(match op {
         BinaryOp::Add => |z, w, _| C128::new(z.re + w.re, z.im + w.im),
         BinaryOp::Divide => |z, w, _| complex::divide(z, w),
-        BinaryOp::Maximum => |z, w, _| {
-            if z.re.is_nan() || z.re >= w.re { z } else { w }
-        },
-        BinaryOp::Minimum => |z, w, _| {
-            if z.re.is_nan() || z.re <= w.re { z } else { w }
-        },
+        BinaryOp::Maximum => |z, w, _| complex_maximum(z, w),
+        BinaryOp::Minimum => |z, w, _| complex_minimum(z, w),
         BinaryOp::Multiply => |z, w, ty| complex::multiply(z, w, |x| x.rounded(ty.component())),
         BinaryOp::Power => |z, w, _| complex::pow(z, w),
         BinaryOp::Subtract => |z, w, _| C128::new(z.re - w.re, z.im - w.im),
@@ -312,6 +311,15 @@ fn complex_binary(op: BinaryOp) -> Option<fn(C128, C128, ElementType) -> C128> {
         | BinaryOp::ShiftRightLogical
         | BinaryOp::Xor => return None,
     })
+}
+
+/// Complex numbers compare by their real parts.
+fn complex_maximum(z: C128, w: C128) -> C128 {
+    if z.re.is_nan() || z.re >= w.re { z } else { w }
+}
+
+fn complex_minimum(z: C128, w: C128) -> C128 {
+    if z.re.is_nan() || z.re <= w.re { z } else { w }
 }
 
 /// `f` of each element.

@@ -268,9 +268,7 @@ fn function(op: &Op, inputs: &[Register], shape: &Shape) -> Option<(Function, El
     } else if let (Op::Ternary { op, .. }, [x, y, z]) = (op, &types[..]) {
         match op {
             TernaryOp::Select => (x.is_predicate() && y == z).then_some((Function::Select, *y)),
-            TernaryOp::Clamp => {
-                (x == y && y == z && !x.is_complex()).then_some((Function::Clamp, *y))
-            }
+            TernaryOp::Clamp => (x == y && y == z).then_some((Function::Clamp, *y)),
         }
     } else if let (Op::Convert {}, [from]) = (op, &types[..]) {
         Some((Function::Convert(*from, to), to))
