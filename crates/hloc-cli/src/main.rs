@@ -3,11 +3,16 @@
 //! Results go to stdout, diagnostics to stderr. Exit status: 0 fine, 1 the program is wrong or results
 //! differ, 2 wrong usage, 70 hloc is wrong.
 
+mod build;
 mod cmd;
 mod failure;
+mod graph;
 mod input;
 mod options;
 mod output;
+mod progress;
+mod tolerance;
+mod values;
 
 use std::process::ExitCode;
 

@@ -68,6 +68,12 @@ pub(crate) enum Verb {
     Fmt(cmd::fmt::FmtArgs),
     /// Run passes and print the module.
     Opt(cmd::opt::OptArgs),
+    /// Compile; write an executable, or what a stage makes of the program.
+    Compile(cmd::compile::CompileArgs),
+    /// Compile and run.
+    Run(cmd::run::RunArgs),
+    /// Measure how long compiling and running take.
+    Bench(cmd::bench::BenchArgs),
     /// Print the paragraph about a diagnostic's code.
     Explain(cmd::explain::ExplainArgs),
     /// Print the table of opcodes: attributes, element types, accuracy, support.

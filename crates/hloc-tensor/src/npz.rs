@@ -21,18 +21,43 @@ pub fn read(path: impl AsRef<Path>) -> Result<Vec<(String, NpyArray)>, TensorErr
     read_from(BufReader::new(File::open(path)?))
 }
 
+/// Reads those members of the archive at `path` whose name, without `.npy`, is `wanted`.
+///
+/// The others cost nothing, whatever they hold.
+///
+/// # Errors
+///
+/// As for [`read`].
+pub fn read_where(
+    path: impl AsRef<Path>,
+    mut wanted: impl FnMut(&str) -> bool,
+) -> Result<Vec<(String, NpyArray)>, TensorError> {
+    read_members(BufReader::new(File::open(path)?), &mut wanted)
+}
+
 /// Reads all members of an archive; see [`read`].
 ///
 /// # Errors
 ///
 /// As for [`read`].
 pub fn read_from(reader: impl Read + Seek) -> Result<Vec<(String, NpyArray)>, TensorError> {
+    read_members(reader, &mut |_| true)
+}
+
+fn read_members(
+    reader: impl Read + Seek,
+    wanted: &mut dyn FnMut(&str) -> bool,
+) -> Result<Vec<(String, NpyArray)>, TensorError> {
     let mut archive = ZipArchive::new(reader).map_err(archive_error)?;
     let mut arrays = Vec::with_capacity(archive.len());
     for index in 0..archive.len() {
         let member = archive.by_index(index).map_err(archive_error)?;
         let file_name = member.name().map_err(archive_error)?.into_owned();
-        let Some(name) = file_name.strip_suffix(".npy") else {
+        let name = file_name.strip_suffix(".npy");
+        if !wanted(name.unwrap_or(&file_name)) {
+            continue;
+        }
+        let Some(name) = name else {
             return Err(TensorError::MalformedNpz(format!(
                 "member `{file_name}` is not an .npy file"
             )));

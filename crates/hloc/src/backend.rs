@@ -45,10 +45,12 @@ impl Compiler {
     /// # Errors
     /// [`Error::is_unsupported`] naming op, element type and place.
     pub fn lower(&self, optimized: Staged<VerifiedModule>) -> Result<Staged<Lowered>, Error> {
+        let transformed = self.current_options().passes != PassSelection::None;
         optimized.then(
             |times| &mut times.lower,
             |module, source| {
                 let program = hloc_loops::lower(&module)
+                    .and_then(|program| hloc_loops::finish(program, transformed))
                     .map_err(|error| lower_error(error, &module, source))?;
                 Ok(Lowered { program, module })
             },
@@ -82,7 +84,8 @@ impl Compiler {
     /// [`Error::is_invalid_file`] if it is no such file, or one of another format version.
     pub fn load(&self, reader: impl Read) -> Result<Executable, Error> {
         let text = format::read(reader).map_err(Error::file)?;
-        let compiler = self.clone().passes(PassSelection::None);
+        let names = ["call-inline", "legalize-broadcast"].map(str::to_owned);
+        let compiler = self.clone().passes(PassSelection::Named(names.to_vec()));
         compiler.compile_named("<executable>", text)
     }
 

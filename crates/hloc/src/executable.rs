@@ -139,6 +139,11 @@ impl Executable {
         }
     }
 
+    /// Bytes of machine code.
+    pub fn code_bytes(&self) -> usize {
+        self.inner.kernels().code_bytes()
+    }
+
     /// The module after the passes.
     pub fn module(&self) -> &VerifiedModule {
         &self.module

@@ -1,0 +1,149 @@
+//! `hloc bench`: how long compiling and running take.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use hloc::{Array, Executable};
+use serde_json::json;
+
+use crate::build::{BuildArgs, build};
+use crate::failure::Status;
+use crate::input::ProgramFile;
+use crate::options::EXIT_STATUSES;
+use crate::output::{aligned, print};
+use crate::progress::Progress;
+use crate::values::InputArgs;
+
+const HELP: &str = "Examples:
+  hloc bench model.hlo --random 1
+  hloc bench model.hlo --inputs in.npz --json --threads 1 --min-time 2
+
+";
+
+/// Fewest measured runs.
+const MIN_RUNS: usize = 5;
+
+/// Most measured runs: enough for a median of the shortest ones.
+const MAX_RUNS: usize = 1_000_000;
+
+/// Arguments of `hloc bench`.
+#[derive(Debug, Args)]
+#[command(after_help = format!("{HELP}{EXIT_STATUSES}"))]
+pub(crate) struct BenchArgs {
+    /// HLO text or an executable that `hloc compile` wrote, `-` for stdin.
+    file: String,
+    /// Without either, inputs are made up.
+    #[command(flatten)]
+    inputs: InputArgs,
+    /// Print one line of JSON.
+    #[arg(long)]
+    json: bool,
+    /// Seconds to spend on measured runs.
+    #[arg(long, value_name = "S", default_value_t = 0.5)]
+    min_time: f64,
+    #[command(flatten)]
+    build: BuildArgs,
+}
+
+pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Status> {
+    let file = ProgramFile::read(&args.file)?;
+    let executable = build(&args.build.compiler(), file, false)?.executable;
+    let inputs = args.inputs.arrays_or_random(&executable.parameters())?;
+    let progress = Progress::start();
+    progress.stage("measuring");
+    let min_time = Duration::try_from_secs_f64(args.min_time).unwrap_or(Duration::ZERO);
+    let times = measure(&executable, inputs, min_time)?;
+    drop(progress);
+    let text = if args.json {
+        json_line(&executable, &times)
+    } else {
+        table(&executable, &times)
+    };
+    print(&text)?;
+    Ok(Status::Fine)
+}
+
+/// The times of single runs, sorted. The first runs, which touch new memory, are not among them.
+fn measure(
+    executable: &Executable,
+    inputs: Vec<Array>,
+    min_time: Duration,
+) -> anyhow::Result<Vec<Duration>> {
+    let mut runner = executable.runner(inputs)?;
+    runner.run()?;
+    runner.run()?;
+    let mut times = Vec::new();
+    let start = Instant::now();
+    while times.len() < MIN_RUNS || (start.elapsed() < min_time && times.len() < MAX_RUNS) {
+        let begin = Instant::now();
+        runner.run()?;
+        times.push(begin.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times)
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Shortest, middle and longest.
+fn spread(times: &[Duration]) -> [f64; 3] {
+    let at = |index: usize| times.get(index).copied().map_or(0.0, milliseconds);
+    [
+        at(0),
+        at(times.len() / 2),
+        at(times.len().saturating_sub(1)),
+    ]
+}
+
+fn json_line(executable: &Executable, times: &[Duration]) -> String {
+    let compile = executable.times();
+    let [min, median, max] = spread(times);
+    let stats = executable.stats();
+    json!({
+        "compile_ms": {
+            "parse": milliseconds(compile.parse),
+            "verify": milliseconds(compile.verify),
+            "passes": milliseconds(compile.passes),
+            "lower": milliseconds(compile.lower),
+            "emit": milliseconds(compile.emit),
+            "total": milliseconds(compile.total()),
+        },
+        "run_ms": {"min": min, "median": median, "max": max},
+        "runs": times.len(),
+        "peak_buffer_bytes": stats.peak_buffer_bytes,
+        "threads": executable.threads(),
+        "kernels": stats.kernels,
+    })
+    .to_string()
+}
+
+fn table(executable: &Executable, times: &[Duration]) -> String {
+    let compile = executable.times();
+    let [min, median, max] = spread(times);
+    let stats = executable.stats();
+    let ms = |value: f64| format!("{value:.4} ms");
+    let stage = |time| ms(milliseconds(time));
+    let rows = [
+        ("compile", stage(compile.total())),
+        ("  parse", stage(compile.parse)),
+        ("  verify", stage(compile.verify)),
+        ("  passes", stage(compile.passes)),
+        ("  lower", stage(compile.lower)),
+        ("  emit", stage(compile.emit)),
+        ("run, median", ms(median)),
+        ("  shortest", ms(min)),
+        ("  longest", ms(max)),
+        ("  runs", times.len().to_string()),
+        ("threads", executable.threads().to_string()),
+        ("kernels", stats.kernels.to_string()),
+        ("library calls", stats.library_calls.to_string()),
+        ("peak buffer bytes", stats.peak_buffer_bytes.to_string()),
+    ];
+    let rows: Vec<Vec<String>> = rows
+        .into_iter()
+        .map(|(name, value)| vec![name.to_owned(), value])
+        .collect();
+    aligned(&rows)
+}
