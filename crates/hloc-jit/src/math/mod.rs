@@ -14,3 +14,21 @@ pub(crate) mod plain;
 pub(crate) mod real;
 
 pub(crate) use machine::Machine;
+
+use hloc_ir::UnaryOp;
+
+/// A function of `f32` that compiled code computes in line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inline {}
+
+impl Inline {
+    /// The function that `op` is, `None` if it is called or is an instruction.
+    pub(crate) fn of(_op: UnaryOp) -> Option<Inline> {
+        None
+    }
+
+    /// Emits the function.
+    pub(crate) fn emit<M: Machine>(self, _m: &mut M, x: M::Float) -> M::Float {
+        match self {}
+    }
+}

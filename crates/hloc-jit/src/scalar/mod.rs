@@ -8,6 +8,9 @@ mod half;
 mod int;
 mod memory;
 
+pub(crate) use compare::{float_condition, int_condition};
+pub(crate) use memory::{CAST, FLAGS};
+
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use hloc_ir::{BinaryOp, ElementType, TernaryOp, UnaryOp};

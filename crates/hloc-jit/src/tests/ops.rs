@@ -142,9 +142,16 @@ fn an_op_without_emission_is_refused_by_name() {
     );
 }
 
+/// The cases over and over, so that every one of them meets vectors, single vectors and the rest.
+fn repeated<T: Copy>(cases: &[T]) -> Vec<T> {
+    let length = 16 * cases.len() + 7;
+    cases.iter().copied().cycle().take(length).collect()
+}
+
 /// Runs a binary op in every way and compares with numbers.
 #[track_caller]
 fn check_binary(op: BinaryOp, ty: ElementType, cases: &[(f64, f64, f64)]) {
+    let cases = repeated(cases);
     let (x, y): (Vec<f64>, Vec<f64>) = cases.iter().map(|case| (case.0, case.1)).unzip();
     let expected: Vec<f64> = cases.iter().map(|case| case.2).collect();
     let length = i64::try_from(cases.len()).expect("a short list");
@@ -160,6 +167,7 @@ fn check_binary(op: BinaryOp, ty: ElementType, cases: &[(f64, f64, f64)]) {
 
 #[track_caller]
 fn check_unary(op: UnaryOp, ty: ElementType, cases: &[(f64, f64)]) {
+    let cases = repeated(cases);
     let (x, expected): (Vec<f64>, Vec<f64>) = cases.iter().copied().unzip();
     let length = i64::try_from(cases.len()).expect("a short list");
     for options in all_options() {
@@ -461,12 +469,17 @@ fn float_special_cases() {
 
 /// Runs a conversion in every way and compares with `Scalar::converted`.
 fn check_convert(from: ElementType, to: ElementType, values: &[f64]) {
-    let input = numbers(from, values);
+    let values = repeated(values);
+    let input = numbers(from, &values);
     let mut expected = Array::zeros(to, input.dims()).expect("a short array");
     for at in 0..input.num_elements() {
         expected.set(at, input.get(at).converted(to));
     }
-    for options in all_options() {
+    // Vector code for this processor and scalar code for the least one.
+    for options in all_options()
+        .into_iter()
+        .filter(|o| o.vectorize != o.baseline_cpu)
+    {
         let length = i64::try_from(values.len()).expect("a short list");
         let kernel = elementwise(&[from], to, length, LoopKind::Vector, |v| {
             Expr::Convert(v[0])

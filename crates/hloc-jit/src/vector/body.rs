@@ -1,0 +1,215 @@
+//! The body of a vector loop: statements, inner loops and uniform conditions, for all copies.
+
+use std::collections::BTreeMap;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
+use hloc_ir::ElementType;
+use hloc_loops::ir::{Condition, For, If, Stmt, ValueId};
+
+use super::{Lane, Plan, Width};
+use crate::error::JitError;
+use crate::kernel::Emitter;
+
+/// The emission of one stretch of iterations.
+pub(crate) struct Vectors<'e, 'a, 'f> {
+    pub(super) e: &'e mut Emitter<'a, 'f>,
+    pub(super) plan: &'e Plan,
+    copies: i64,
+    /// The lanes of each varying value in each copy.
+    values: BTreeMap<(ValueId, i64), Value>,
+}
+
+impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
+    /// An emission of `copies` vectors per iteration.
+    pub(crate) fn new(e: &'e mut Emitter<'a, 'f>, plan: &'e Plan, copies: i64) -> Self {
+        Vectors {
+            e,
+            plan,
+            copies,
+            values: BTreeMap::new(),
+        }
+    }
+
+    /// Width of the lanes.
+    pub(super) fn width(&self) -> Width {
+        self.plan.width
+    }
+
+    /// How `value` lives in its lane.
+    pub(super) fn lane_of(&self, value: ValueId) -> Result<(ElementType, Lane), JitError> {
+        let ty = self.e.type_of(value)?;
+        match self.width().lane(ty) {
+            Some(lane) => Ok((ty, lane)),
+            None => Err(self.e.malformed(format!("{value} of {ty} has no lanes"))),
+        }
+    }
+
+    /// Binds the lanes of a value in a copy.
+    pub(super) fn bind(&mut self, value: ValueId, copy: i64, lanes: Value) {
+        self.values.insert((value, copy), lanes);
+    }
+
+    /// The lanes of a value; one that does not vary is spread over them.
+    pub(super) fn lanes(&mut self, value: ValueId, copy: i64) -> Result<Value, JitError> {
+        if let Some(lanes) = self.values.get(&(value, copy)) {
+            return Ok(*lanes);
+        }
+        let (ty, lane) = self.lane_of(value)?;
+        let reg = self.e.reg(value)?;
+        Ok(self.splat(ty, lane, reg))
+    }
+
+    /// Emits statements: what stands between inner blocks copy by copy, inner blocks for all copies.
+    pub(crate) fn block(&mut self, block: &[Stmt]) -> Result<(), JitError> {
+        let is_inner = |stmt: &Stmt| match stmt {
+            Stmt::For(_) | Stmt::If(_) => true,
+            Stmt::Let { .. } | Stmt::Store { .. } => false,
+        };
+        let mut rest = block;
+        while !rest.is_empty() {
+            let straight = rest.iter().position(is_inner).unwrap_or(rest.len());
+            for copy in 0..self.copies {
+                for stmt in &rest[..straight] {
+                    self.straight(stmt, copy)?;
+                }
+            }
+            rest = &rest[straight..];
+            match rest.first() {
+                Some(Stmt::For(inner)) => self.inner_loop(inner)?,
+                Some(Stmt::If(inner)) => self.condition(inner)?,
+                Some(Stmt::Let { .. } | Stmt::Store { .. }) | None => continue,
+            }
+            rest = &rest[1..];
+        }
+        Ok(())
+    }
+
+    /// Emits a statement without inner blocks in one copy.
+    pub(super) fn straight(&mut self, stmt: &Stmt, copy: i64) -> Result<(), JitError> {
+        match stmt {
+            Stmt::Let { value, expr } if self.plan.varying.contains(value) => {
+                let lanes = self.expr(*value, expr, copy)?;
+                self.bind(*value, copy, lanes);
+                Ok(())
+            }
+            // A value that does not vary is the same in all copies.
+            Stmt::Let { value, expr } if copy == 0 => {
+                let reg = self.e.expr(self.e.type_of(*value)?, expr)?;
+                self.e.bind(*value, reg);
+                Ok(())
+            }
+            Stmt::Let { .. } | Stmt::For(_) | Stmt::If(_) => Ok(()),
+            Stmt::Store {
+                param,
+                index,
+                value,
+            } => {
+                let lanes = self.lanes(*value, copy)?;
+                let (_, lane) = self.lane_of(*value)?;
+                let (address, offset) = self.e.address(*param, index)?;
+                let (_, ty) = self.e.param(*param)?;
+                let offset = offset + self.displacement(ty, copy);
+                self.store(ty, lane, lanes, address, offset);
+                Ok(())
+            }
+        }
+    }
+
+    /// Distance in bytes of a copy's elements from the first copy's.
+    pub(super) fn displacement(&self, ty: ElementType, copy: i64) -> i32 {
+        let elements = copy * self.width().lanes();
+        i32::try_from(elements).unwrap_or(0) * i32::try_from(ty.size()).unwrap_or(1)
+    }
+
+    fn inner_loop(&mut self, inner: &For) -> Result<(), JitError> {
+        let extent = self.e.extent(inner)?;
+        let zero = self.e.b.ins().iconst(types::I64, 0);
+        let (body, exit) = (self.e.b.create_block(), self.e.b.create_block());
+        let counter = self.e.b.append_block_param(body, types::I64);
+        let mut args = vec![BlockArg::Value(zero)];
+        for carried in &inner.carried {
+            args.extend(self.args(carried.init)?);
+        }
+        self.e.b.ins().jump(body, &args);
+        self.e.b.switch_to_block(body);
+        for carried in &inner.carried {
+            self.params(body, carried.current)?;
+        }
+        self.e.enter_loop(inner.var, counter);
+        self.block(&inner.body)?;
+        self.e.leave_loop();
+        let next = self.e.b.ins().iadd_imm_s(counter, 1);
+        let end = self.e.b.ins().iconst(types::I64, extent);
+        let again = self.e.b.ins().icmp(IntCC::SignedLessThan, next, end);
+        let mut results = Vec::new();
+        for carried in &inner.carried {
+            results.extend(self.args(carried.next)?);
+        }
+        let mut repeated = vec![BlockArg::Value(next)];
+        repeated.extend(&results);
+        let ins = self.e.b.ins();
+        ins.brif(again, body, &repeated, exit, &results);
+        self.e.b.seal_block(body);
+        self.e.b.switch_to_block(exit);
+        self.e.b.seal_block(exit);
+        for carried in &inner.carried {
+            self.params(exit, carried.result)?;
+        }
+        Ok(())
+    }
+
+    /// The lanes of a value in every copy, as arguments of a jump.
+    fn args(&mut self, value: ValueId) -> Result<Vec<BlockArg>, JitError> {
+        (0..self.copies)
+            .map(|copy| Ok(BlockArg::Value(self.lanes(value, copy)?)))
+            .collect()
+    }
+
+    /// Binds a value in every copy to parameters of a block.
+    fn params(&mut self, block: Block, value: ValueId) -> Result<(), JitError> {
+        let (_, lane) = self.lane_of(value)?;
+        for copy in 0..self.copies {
+            let ty = lane.vector(self.width());
+            let param = self.e.b.append_block_param(block, ty);
+            self.bind(value, copy, param);
+        }
+        Ok(())
+    }
+
+    /// A condition that is the same in all lanes.
+    fn condition(&mut self, inner: &If) -> Result<(), JitError> {
+        let holds = match &inner.condition {
+            Condition::InRange(ranges) => self.e.in_range(ranges)?,
+            Condition::Value(value) => self.e.reg(*value)?.one(),
+        };
+        let (then, otherwise) = (self.e.b.create_block(), self.e.b.create_block());
+        let merge = self.e.b.create_block();
+        self.e.b.ins().brif(holds, then, &[], otherwise, &[]);
+        let branches = [
+            (then, &inner.then, true),
+            (otherwise, &inner.otherwise, false),
+        ];
+        for (block, body, is_then) in branches {
+            self.e.b.switch_to_block(block);
+            self.e.b.seal_block(block);
+            self.block(body)?;
+            let mut args = Vec::new();
+            for merged in &inner.merged {
+                let value = if is_then {
+                    merged.then
+                } else {
+                    merged.otherwise
+                };
+                args.extend(self.args(value)?);
+            }
+            self.e.b.ins().jump(merge, &args);
+        }
+        self.e.b.switch_to_block(merge);
+        self.e.b.seal_block(merge);
+        for merged in &inner.merged {
+            self.params(merge, merged.result)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,155 @@
+//! Float ops in lanes.
+
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::{InstBuilder, Value};
+use hloc_ir::{BinaryOp, UnaryOp};
+
+use super::{Vectors, Width};
+use crate::error::JitError;
+use crate::math::Inline;
+use crate::math::clif::Clif;
+
+impl Vectors<'_, '_, '_> {
+    /// A float op with one operand.
+    pub(super) fn float_unary(&mut self, op: UnaryOp, x: Value) -> Result<Value, JitError> {
+        if let (Some(function), Width::Single) = (Inline::of(op), self.width()) {
+            return Ok(function.emit(&mut Clif::vector(&mut self.e.b), x));
+        }
+        Ok(match op {
+            UnaryOp::Abs => self.with_magnitude_mask(x),
+            UnaryOp::Negate => {
+                let sign = self.sign_mask();
+                self.bitwise(x, sign, false)
+            }
+            UnaryOp::Ceil => self.e.b.ins().ceil(x),
+            UnaryOp::Floor => self.e.b.ins().floor(x),
+            UnaryOp::RoundNearestEven => self.e.b.ins().nearest(x),
+            UnaryOp::RoundNearestAfz => self.round_away(x),
+            UnaryOp::Sqrt => self.e.b.ins().sqrt(x),
+            UnaryOp::Rsqrt => {
+                let root = self.e.b.ins().sqrt(x);
+                let one = self.splat_float(1.0);
+                self.e.b.ins().fdiv(one, root)
+            }
+            UnaryOp::Real => x,
+            UnaryOp::Imag => self.splat_float(0.0),
+            UnaryOp::IsFinite => {
+                let magnitude = self.with_magnitude_mask(x);
+                let infinity = self.splat_float(f32::INFINITY);
+                let condition = FloatCC::LessThan;
+                self.e.b.ins().fcmp(condition, magnitude, infinity)
+            }
+            UnaryOp::Sign => self.sign(x),
+            UnaryOp::Acos
+            | UnaryOp::Acosh
+            | UnaryOp::Asin
+            | UnaryOp::Asinh
+            | UnaryOp::Atanh
+            | UnaryOp::Cbrt
+            | UnaryOp::Cosine
+            | UnaryOp::Cosh
+            | UnaryOp::CountLeadingZeros
+            | UnaryOp::Erf
+            | UnaryOp::Exponential
+            | UnaryOp::ExponentialMinusOne
+            | UnaryOp::Log
+            | UnaryOp::LogPlusOne
+            | UnaryOp::Logistic
+            | UnaryOp::Not
+            | UnaryOp::Popcnt
+            | UnaryOp::Sine
+            | UnaryOp::Sinh
+            | UnaryOp::Tan
+            | UnaryOp::Tanh => {
+                return Err(self.e.malformed(format!("`{op}` has no vector form")));
+            }
+        })
+    }
+
+    /// A float op with two operands.
+    pub(super) fn float_binary(
+        &mut self,
+        op: BinaryOp,
+        x: Value,
+        y: Value,
+    ) -> Result<Value, JitError> {
+        Ok(match op {
+            BinaryOp::Add => self.e.b.ins().fadd(x, y),
+            BinaryOp::Subtract => self.e.b.ins().fsub(x, y),
+            BinaryOp::Multiply => self.e.b.ins().fmul(x, y),
+            BinaryOp::Divide => self.e.b.ins().fdiv(x, y),
+            BinaryOp::Maximum => self.e.b.ins().fmax(x, y),
+            BinaryOp::Minimum => self.e.b.ins().fmin(x, y),
+            BinaryOp::And
+            | BinaryOp::Atan2
+            | BinaryOp::Complex
+            | BinaryOp::Mulhi
+            | BinaryOp::Or
+            | BinaryOp::Power
+            | BinaryOp::Remainder
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRightArithmetic
+            | BinaryOp::ShiftRightLogical
+            | BinaryOp::Xor => {
+                return Err(self.e.malformed(format!("`{op}` has no vector form")));
+            }
+        })
+    }
+
+    fn sign_mask(&mut self) -> Value {
+        let bits = self.width().int_lane().bits();
+        self.splat_bits(1 << (bits - 1))
+    }
+
+    /// Bits of `x` with a mask: `and` or exclusive or.
+    fn bitwise(&mut self, x: Value, mask: Value, and: bool) -> Value {
+        let (ints, floats) = (self.width().ints(), self.width().floats());
+        let bits = self.cast(ints, x);
+        let result = if and {
+            self.e.b.ins().band(bits, mask)
+        } else {
+            self.e.b.ins().bxor(bits, mask)
+        };
+        self.cast(floats, result)
+    }
+
+    fn with_magnitude_mask(&mut self, x: Value) -> Value {
+        let bits = self.width().int_lane().bits();
+        let mask = self.splat_bits((1 << (bits - 1)) - 1);
+        self.bitwise(x, mask, true)
+    }
+
+    /// `magnitude`, which is not negative, with the sign of `x`.
+    fn with_sign_of(&mut self, magnitude: Value, x: Value) -> Value {
+        let mask = self.sign_mask();
+        let sign = self.bitwise(x, mask, true);
+        let sign = self.cast(self.width().ints(), sign);
+        self.bitwise(magnitude, sign, false)
+    }
+
+    fn choose(&mut self, mask: Value, a: Value, b: Value) -> Value {
+        let mask = self.cast(self.width().floats(), mask);
+        self.e.b.ins().bitselect(mask, a, b)
+    }
+
+    fn sign(&mut self, x: Value) -> Value {
+        let (zero, one) = (self.splat_float(0.0), self.splat_float(1.0));
+        let unit = self.with_sign_of(one, x);
+        let positive = self.e.b.ins().fcmp(FloatCC::GreaterThan, x, zero);
+        let negative = self.e.b.ins().fcmp(FloatCC::LessThan, x, zero);
+        let nonzero = self.e.b.ins().bor(positive, negative);
+        self.choose(nonzero, unit, x)
+    }
+
+    fn round_away(&mut self, x: Value) -> Value {
+        let whole = self.e.b.ins().trunc(x);
+        let fraction = self.e.b.ins().fsub(x, whole);
+        let fraction = self.with_magnitude_mask(fraction);
+        let (half, one) = (self.splat_float(0.5), self.splat_float(1.0));
+        let condition = FloatCC::GreaterThanOrEqual;
+        let far = self.e.b.ins().fcmp(condition, fraction, half);
+        let step = self.with_sign_of(one, x);
+        let next = self.e.b.ins().fadd(whole, step);
+        self.choose(far, next, whole)
+    }
+}

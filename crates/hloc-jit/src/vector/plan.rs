@@ -1,0 +1,485 @@
+//! Decides whether a loop becomes vector code, from the kernel alone: never from the processor, so that
+//! the order of a reduction, and with it every bit of the result, is the same everywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hloc_ir::{BinaryOp, CompareType, Cost, ElementType, TernaryOp, UnaryOp};
+use hloc_loops::index::{Index, VarExtents};
+use hloc_loops::ir::{Condition, Expr, For, Kernel, LoopKind, Stmt, ValueId, VarId};
+
+use super::{Lane, Width};
+use crate::math;
+
+/// How a loop becomes vector code.
+pub(crate) struct Plan {
+    /// The loop variable.
+    pub(crate) var: VarId,
+    /// Width of the lanes.
+    pub(crate) width: Width,
+    /// The values that differ between iterations.
+    pub(crate) varying: BTreeSet<ValueId>,
+    /// Vectors per iteration of the vector loop.
+    pub(crate) copies: i64,
+    /// How each carried value is combined; empty if the loop carries none.
+    pub(crate) reductions: Vec<Reduction>,
+}
+
+/// A carried value that is combined with one value per iteration.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reduction {
+    /// An associative and commutative op.
+    pub(crate) op: BinaryOp,
+    /// What is combined.
+    pub(crate) element: ValueId,
+    /// Bound by the statement that combines.
+    pub(crate) next: ValueId,
+}
+
+/// The plan for `inner`, or `None` if it must run one iteration at a time.
+pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
+    let reductions = reductions(kernel, inner)?;
+    let mut analysis = Analysis {
+        kernel,
+        var: inner.var,
+        varying: BTreeSet::new(),
+        types: Vec::new(),
+        exprs: Vec::new(),
+        skipped: reductions.iter().map(|reduction| reduction.next).collect(),
+        has_inner_blocks: false,
+        stores: 0,
+    };
+    if !analysis.block(&inner.body) {
+        return None;
+    }
+    let sums = reductions
+        .iter()
+        .map(|reduction| analysis.type_of(reduction.element));
+    let sums = sums.collect::<Option<Vec<_>>>()?;
+    let all_vary = |reduction: &Reduction| analysis.varying.contains(&reduction.element);
+    let straight = !analysis.has_inner_blocks && analysis.stores == 0;
+    if !reductions.is_empty() && !(straight && reductions.iter().all(all_vary)) {
+        return None;
+    }
+    analysis.types.extend(sums.iter().copied());
+    let width = Width::common(&analysis.types)?;
+    let combine = |(reduction, ty): (&Reduction, &ElementType)| {
+        width
+            .lane(*ty)
+            .is_some_and(|lane| binary(reduction.op, lane))
+    };
+    if !reductions.iter().zip(&sums).all(combine) {
+        return None;
+    }
+    let emitted = |(value, expr): &(ValueId, &Expr)| expression(kernel, width, *value, expr);
+    if !analysis.exprs.iter().all(emitted) {
+        return None;
+    }
+    Some(Plan {
+        var: inner.var,
+        width,
+        copies: analysis.copies(),
+        varying: analysis.varying,
+        reductions,
+    })
+}
+
+/// The reductions that the carried values are, `None` if one of them is something else.
+fn reductions(kernel: &Kernel, inner: &For) -> Option<Vec<Reduction>> {
+    let mut uses: BTreeMap<ValueId, usize> = BTreeMap::new();
+    for stmt in &inner.body {
+        match stmt {
+            Stmt::Let { expr, .. } => {
+                for operand in expr.operands() {
+                    *uses.entry(operand).or_default() += 1;
+                }
+            }
+            Stmt::Store { .. } | Stmt::For(_) | Stmt::If(_) if !inner.carried.is_empty() => {
+                return None;
+            }
+            Stmt::Store { .. } | Stmt::For(_) | Stmt::If(_) => {}
+        }
+    }
+    let reduction = |carried: &hloc_loops::ir::Carried| {
+        let expr = inner.body.iter().find_map(|stmt| match stmt {
+            Stmt::Let { value, expr } if *value == carried.next => Some(expr),
+            Stmt::Let { .. } | Stmt::Store { .. } | Stmt::For(_) | Stmt::If(_) => None,
+        })?;
+        let Expr::Binary(op, lhs, rhs) = expr else {
+            return None;
+        };
+        let element = match (*lhs == carried.current, *rhs == carried.current) {
+            (true, false) => *rhs,
+            (false, true) => *lhs,
+            (true, true) | (false, false) => return None,
+        };
+        let used = |value| uses.get(&value).copied().unwrap_or(0);
+        let is_free = used(carried.current) == 1 && used(carried.next) == 0;
+        let ty = kernel.values.get(carried.next)?.element_type;
+        (is_free && is_associative(*op, ty)).then_some(Reduction {
+            op: *op,
+            element,
+            next: carried.next,
+        })
+    };
+    inner.carried.iter().map(reduction).collect()
+}
+
+/// Whether the order of combination does not matter (but for rounding).
+fn is_associative(op: BinaryOp, ty: ElementType) -> bool {
+    match op {
+        BinaryOp::Add
+        | BinaryOp::Multiply
+        | BinaryOp::Maximum
+        | BinaryOp::Minimum
+        | BinaryOp::And
+        | BinaryOp::Or
+        | BinaryOp::Xor => !ty.is_complex(),
+        BinaryOp::Atan2
+        | BinaryOp::Complex
+        | BinaryOp::Divide
+        | BinaryOp::Mulhi
+        | BinaryOp::Power
+        | BinaryOp::Remainder
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRightArithmetic
+        | BinaryOp::ShiftRightLogical
+        | BinaryOp::Subtract => false,
+    }
+}
+
+/// What a forward walk over the body finds.
+struct Analysis<'a> {
+    kernel: &'a Kernel,
+    var: VarId,
+    varying: BTreeSet<ValueId>,
+    /// Types of all values that come in lanes.
+    types: Vec<ElementType>,
+    /// Everything computed in lanes.
+    exprs: Vec<(ValueId, &'a Expr)>,
+    /// Bound by statements that are emitted specially.
+    skipped: BTreeSet<ValueId>,
+    has_inner_blocks: bool,
+    stores: usize,
+}
+
+impl<'a> Analysis<'a> {
+    fn type_of(&self, value: ValueId) -> Option<ElementType> {
+        self.kernel
+            .values
+            .get(value)
+            .map(|value| value.element_type)
+    }
+
+    fn block(&mut self, block: &'a [Stmt]) -> bool {
+        block.iter().all(|stmt| self.statement(stmt))
+    }
+
+    fn statement(&mut self, stmt: &'a Stmt) -> bool {
+        match stmt {
+            Stmt::Let { value, .. } if self.skipped.contains(value) => true,
+            Stmt::Let { value, expr } => {
+                if self.varies(expr) {
+                    self.varying.insert(*value);
+                    self.exprs.push((*value, expr));
+                    self.is_accessible(expr)
+                        && self.add_type(*value)
+                        && lane_operands(expr).iter().all(|v| self.add_type(*v))
+                } else {
+                    true
+                }
+            }
+            Stmt::Store {
+                param,
+                index,
+                value,
+            } => {
+                self.stores += 1;
+                let param = self.kernel.params.get(*param);
+                self.types.extend(param.map(|param| param.element_type));
+                self.is_consecutive(index, 1) && self.add_type(*value)
+            }
+            Stmt::For(inner) => self.inner_loop(inner),
+            Stmt::If(inner) => {
+                self.has_inner_blocks = true;
+                let uniform = match &inner.condition {
+                    Condition::InRange(ranges) => ranges
+                        .iter()
+                        .all(|range| self.is_consecutive(&range.index, 0)),
+                    Condition::Value(value) => !self.varying.contains(value),
+                };
+                let emitted = uniform && self.block(&inner.then) && self.block(&inner.otherwise);
+                emitted
+                    && inner.merged.iter().all(|merged| {
+                        self.varying.insert(merged.result);
+                        self.add_type(merged.result)
+                    })
+            }
+        }
+    }
+
+    /// Whether the lanes of a load or an index are evenly spaced: those of a load next to each other.
+    fn is_accessible(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Load { index, .. } => self.is_consecutive(index, 1),
+            Expr::Index(index) => {
+                let stride = index.stride(self.var);
+                stride.is_some_and(|stride| self.is_consecutive(index, stride))
+            }
+            Expr::Constant(_)
+            | Expr::ClampIndex { .. }
+            | Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::Ternary(..)
+            | Expr::Compare { .. }
+            | Expr::Convert(_)
+            | Expr::BitcastConvert(_)
+            | Expr::ReducePrecision { .. } => true,
+        }
+    }
+
+    /// A loop inside runs in order, all lanes together; what it carries varies.
+    fn inner_loop(&mut self, inner: &'a For) -> bool {
+        self.has_inner_blocks = true;
+        if inner.kind == LoopKind::Parallel {
+            return false;
+        }
+        for carried in &inner.carried {
+            self.varying.extend([carried.current, carried.result]);
+            if !self.add_type(carried.current) {
+                return false;
+            }
+        }
+        self.block(&inner.body)
+    }
+
+    fn add_type(&mut self, value: ValueId) -> bool {
+        let ty = self.type_of(value);
+        self.types.extend(ty);
+        ty.is_some()
+    }
+
+    fn varies(&self, expr: &Expr) -> bool {
+        let index = match expr {
+            Expr::Load { index, .. } | Expr::Index(index) => index.mentions(self.var),
+            Expr::Constant(_)
+            | Expr::ClampIndex { .. }
+            | Expr::Unary(..)
+            | Expr::Binary(..)
+            | Expr::Ternary(..)
+            | Expr::Compare { .. }
+            | Expr::Convert(_)
+            | Expr::BitcastConvert(_)
+            | Expr::ReducePrecision { .. } => false,
+        };
+        let operands = expr.operands();
+        index || operands.iter().any(|value| self.varying.contains(value))
+    }
+
+    /// Whether the index moves by `stride` from one iteration to the next.
+    fn is_consecutive(&self, index: &Index, stride: i64) -> bool {
+        let dynamic = index.dynamic_values();
+        index.stride(self.var) == Some(stride)
+            && !dynamic.iter().any(|value| self.varying.contains(value))
+    }
+
+    /// Few ops leave the processor waiting, many ops fill the registers.
+    fn copies(&self) -> i64 {
+        let cost = |(_, expr): &(ValueId, &Expr)| match expr {
+            Expr::Constant(_) | Expr::Load { .. } => 0,
+            Expr::Unary(op, _) => costly(op.cost()),
+            Expr::Binary(op, ..) => costly(op.cost()),
+            Expr::Index(_)
+            | Expr::ClampIndex { .. }
+            | Expr::Ternary(..)
+            | Expr::Compare { .. }
+            | Expr::Convert(_)
+            | Expr::BitcastConvert(_)
+            | Expr::ReducePrecision { .. } => 1,
+        };
+        match self.exprs.iter().map(cost).sum::<i64>() {
+            ..8 => 4,
+            8..20 => 2,
+            20.. => 1,
+        }
+    }
+}
+
+/// The operands that come in lanes; dynamic parts of indices stay scalar.
+fn lane_operands(expr: &Expr) -> Vec<ValueId> {
+    match expr {
+        Expr::Load { .. } | Expr::Index(_) => Vec::new(),
+        Expr::Constant(_)
+        | Expr::ClampIndex { .. }
+        | Expr::Unary(..)
+        | Expr::Binary(..)
+        | Expr::Ternary(..)
+        | Expr::Compare { .. }
+        | Expr::Convert(_)
+        | Expr::BitcastConvert(_)
+        | Expr::ReducePrecision { .. } => expr.operands(),
+    }
+}
+
+fn costly(cost: Cost) -> i64 {
+    match cost {
+        Cost::Cheap => 1,
+        Cost::Costly => 10,
+    }
+}
+
+/// Whether a varying value is emitted in lanes.
+fn expression(kernel: &Kernel, width: Width, value: ValueId, expr: &Expr) -> bool {
+    let lane = |value: ValueId| {
+        let value = kernel.values.get(value)?;
+        width.lane(value.element_type)
+    };
+    let Some(result) = lane(value) else {
+        return false;
+    };
+    match expr {
+        Expr::Load { .. } => true,
+        Expr::Index(index) => match result {
+            Lane::Int(_) => true,
+            Lane::Float => width == Width::Single && fits_lane(kernel, index),
+            Lane::Mask | Lane::Narrow(_) => false,
+        },
+        Expr::Unary(op, operand) => lane(*operand).is_some_and(|lane| unary(*op, width, lane)),
+        Expr::Binary(op, operand, rhs) => lane(*operand).is_some_and(|lane| match shift(*op) {
+            true => constant_below(kernel, *rhs, lane),
+            false => binary(*op, lane),
+        }),
+        Expr::Ternary(TernaryOp::Select, _) => true,
+        Expr::Ternary(TernaryOp::Clamp, _) => result != Lane::Mask,
+        Expr::Compare { order, lhs, .. } => match lane(*lhs) {
+            Some(Lane::Narrow(_)) => *order != CompareType::TotalOrder,
+            Some(Lane::Mask | Lane::Int(_) | Lane::Float) => true,
+            None => false,
+        },
+        Expr::Convert(operand) => lane(*operand).is_some_and(|from| convert(width, from, result)),
+        Expr::BitcastConvert(operand) => {
+            lane(*operand).is_some_and(|from| is_full(width, from) && is_full(width, result))
+        }
+        Expr::Constant(_) | Expr::ClampIndex { .. } | Expr::ReducePrecision { .. } => false,
+    }
+}
+
+/// Whether the index is exact in a 32-bit lane.
+fn fits_lane(kernel: &Kernel, index: &Index) -> bool {
+    let interval = index.interval(&VarExtents(&kernel.vars));
+    interval.is_some_and(|interval| interval.within(i64::from(i32::MIN), i64::from(i32::MAX)))
+}
+
+/// Whether the lane is as wide as the element, so that its bits are the element's.
+fn is_full(width: Width, lane: Lane) -> bool {
+    match lane {
+        Lane::Float => true,
+        Lane::Int(kind) => kind.ty == width.int_lane(),
+        Lane::Mask | Lane::Narrow(_) => false,
+    }
+}
+
+fn shift(op: BinaryOp) -> bool {
+    op == BinaryOp::ShiftLeft
+        || op == BinaryOp::ShiftRightArithmetic
+        || op == BinaryOp::ShiftRightLogical
+}
+
+/// Whether a shift amount is a constant below the width: vectors shift all lanes alike.
+fn constant_below(kernel: &Kernel, amount: ValueId, lane: Lane) -> bool {
+    let Lane::Int(kind) = lane else {
+        return false;
+    };
+    constant_of(&kernel.body, amount).is_some_and(|bits| bits < u128::from(kind.bits))
+}
+
+/// The bits of a value that a statement binds to a constant.
+pub(crate) fn constant_of(block: &[Stmt], wanted: ValueId) -> Option<u128> {
+    block.iter().find_map(|stmt| match stmt {
+        Stmt::Let {
+            value,
+            expr: Expr::Constant(bits),
+        } if *value == wanted => Some(bits.0),
+        Stmt::Let { .. } | Stmt::Store { .. } => None,
+        Stmt::For(inner) => constant_of(&inner.body, wanted),
+        Stmt::If(inner) => {
+            constant_of(&inner.then, wanted).or_else(|| constant_of(&inner.otherwise, wanted))
+        }
+    })
+}
+
+fn unary(op: UnaryOp, width: Width, lane: Lane) -> bool {
+    match op {
+        UnaryOp::Not => match lane {
+            Lane::Mask | Lane::Int(_) => true,
+            Lane::Float | Lane::Narrow(_) => false,
+        },
+        UnaryOp::Abs | UnaryOp::Negate | UnaryOp::Sign => lane != Lane::Mask,
+        UnaryOp::Ceil
+        | UnaryOp::Floor
+        | UnaryOp::Imag
+        | UnaryOp::IsFinite
+        | UnaryOp::Real
+        | UnaryOp::RoundNearestAfz
+        | UnaryOp::RoundNearestEven
+        | UnaryOp::Rsqrt
+        | UnaryOp::Sqrt => is_float(lane),
+        UnaryOp::Acos
+        | UnaryOp::Acosh
+        | UnaryOp::Asin
+        | UnaryOp::Asinh
+        | UnaryOp::Atanh
+        | UnaryOp::Cbrt
+        | UnaryOp::Cosine
+        | UnaryOp::Cosh
+        | UnaryOp::Erf
+        | UnaryOp::Exponential
+        | UnaryOp::ExponentialMinusOne
+        | UnaryOp::Log
+        | UnaryOp::LogPlusOne
+        | UnaryOp::Logistic
+        | UnaryOp::Sine
+        | UnaryOp::Sinh
+        | UnaryOp::Tan
+        | UnaryOp::Tanh => {
+            is_float(lane) && width == Width::Single && math::Inline::of(op).is_some()
+        }
+        UnaryOp::CountLeadingZeros | UnaryOp::Popcnt => false,
+    }
+}
+
+fn is_float(lane: Lane) -> bool {
+    match lane {
+        Lane::Float | Lane::Narrow(_) => true,
+        Lane::Mask | Lane::Int(_) => false,
+    }
+}
+
+fn binary(op: BinaryOp, lane: Lane) -> bool {
+    match op {
+        BinaryOp::Add | BinaryOp::Maximum | BinaryOp::Minimum | BinaryOp::Multiply => true,
+        BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !is_float(lane),
+        BinaryOp::Subtract => lane != Lane::Mask,
+        BinaryOp::Divide => is_float(lane),
+        BinaryOp::Atan2
+        | BinaryOp::Complex
+        | BinaryOp::Mulhi
+        | BinaryOp::Power
+        | BinaryOp::Remainder
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRightArithmetic
+        | BinaryOp::ShiftRightLogical => false,
+    }
+}
+
+fn convert(width: Width, from: Lane, to: Lane) -> bool {
+    match (from, to) {
+        (Lane::Mask, _) | (_, Lane::Mask) => true,
+        (Lane::Int(_), Lane::Int(_)) => true,
+        (Lane::Float | Lane::Narrow(_), Lane::Float | Lane::Narrow(_)) => true,
+        // By way of `f32`, wider integers would be rounded twice.
+        (Lane::Int(kind), Lane::Narrow(_)) => kind.bits <= 16,
+        (Lane::Int(_), Lane::Float) | (Lane::Float | Lane::Narrow(_), Lane::Int(_)) => {
+            width == Width::Single
+        }
+    }
+}

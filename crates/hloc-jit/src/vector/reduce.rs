@@ -1,0 +1,180 @@
+//! Loops that combine one value per iteration.
+//!
+//! The order of combination is fixed: 16 partial results of 32-bit elements (8 of 64-bit ones) take every
+//! sixteenth element each, the halves of the row of partial results are combined until one is left, that is
+//! combined with the initial value, and the elements that are left over follow one by one. Nothing in this
+//! depends on the processor; wider vectors would hold the same partial results.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
+use hloc_loops::ir::{Carried, For, Stmt};
+
+use super::plan::Reduction;
+use super::{Lane, Plan, Vectors};
+use crate::error::JitError;
+use crate::kernel::Emitter;
+use crate::repr::Reg;
+
+/// Vectors of partial results: 16 lanes of 32 bits.
+const VECTORS: i64 = 4;
+
+impl Emitter<'_, '_> {
+    /// Emits a reduction; `false` if the loop is too short for one round of partial results.
+    pub(super) fn vector_reduction(&mut self, inner: &For, plan: &Plan) -> Result<bool, JitError> {
+        let extent = self.extent(inner)?;
+        let chunk = plan.width.lanes() * VECTORS;
+        if extent < chunk {
+            return Ok(false);
+        }
+        let zero = self.b.ins().iconst(types::I64, 0);
+        self.enter_loop(inner.var, zero);
+        let mut partial = Vectors::new(self, plan, VECTORS).elements(inner)?;
+        self.leave_loop();
+        let main = extent / chunk * chunk;
+        if main > chunk {
+            partial = self.reduction_loop(inner, plan, &partial, main)?;
+        }
+        let mut folded = Vec::new();
+        for ((reduction, carried), lanes) in
+            plan.reductions.iter().zip(&inner.carried).zip(&partial)
+        {
+            folded.push(Vectors::new(self, plan, VECTORS).fold(reduction, carried, lanes)?);
+        }
+        self.left_over(inner, &folded, main, extent)?;
+        Ok(true)
+    }
+
+    /// Combines the rounds after the first; gives the partial results.
+    fn reduction_loop(
+        &mut self,
+        inner: &For,
+        plan: &Plan,
+        partial: &[Vec<Value>],
+        end: i64,
+    ) -> Result<Vec<Vec<Value>>, JitError> {
+        let chunk = plan.width.lanes() * VECTORS;
+        let (body, exit) = (self.b.create_block(), self.b.create_block());
+        let first = self.b.ins().iconst(types::I64, chunk);
+        let counter = self.b.append_block_param(body, types::I64);
+        let mut args = vec![BlockArg::Value(first)];
+        args.extend(partial.iter().flatten().copied().map(BlockArg::Value));
+        self.b.ins().jump(body, &args);
+        self.b.switch_to_block(body);
+        let mut append = |block| -> Vec<Vec<Value>> {
+            let params = |lanes: &Vec<Value>| -> Vec<Value> {
+                let types = lanes.iter().map(|lane| self.b.func.dfg.value_type(*lane));
+                let types: Vec<_> = types.collect();
+                let append = types
+                    .into_iter()
+                    .map(|ty| self.b.append_block_param(block, ty));
+                append.collect()
+            };
+            partial.iter().map(params).collect()
+        };
+        let (current, result) = (append(body), append(exit));
+        self.enter_loop(inner.var, counter);
+        let mut vectors = Vectors::new(self, plan, VECTORS);
+        let elements = vectors.elements(inner)?;
+        let mut next = Vec::new();
+        for ((reduction, current), elements) in plan.reductions.iter().zip(&current).zip(&elements)
+        {
+            let (_, lane) = vectors.lane_of(reduction.element)?;
+            for (current, element) in current.iter().zip(elements) {
+                let combined = vectors.binary(reduction.op, lane, *current, *element)?;
+                next.push(BlockArg::Value(combined));
+            }
+        }
+        self.leave_loop();
+        let after = self.b.ins().iadd_imm_s(counter, chunk);
+        let end = self.b.ins().iconst(types::I64, end);
+        let again = self.b.ins().icmp(IntCC::SignedLessThan, after, end);
+        let mut repeated = vec![BlockArg::Value(after)];
+        repeated.extend(&next);
+        self.b.ins().brif(again, body, &repeated, exit, &next);
+        self.b.seal_block(body);
+        self.b.switch_to_block(exit);
+        self.b.seal_block(exit);
+        Ok(result)
+    }
+
+    /// The iterations `begin..end`, one at a time, beginning with `folded` as the carried values.
+    fn left_over(
+        &mut self,
+        inner: &For,
+        folded: &[Reg],
+        begin: i64,
+        end: i64,
+    ) -> Result<(), JitError> {
+        let inits = inner.carried.iter().map(|carried| self.reg(carried.init));
+        let inits = inits.collect::<Result<Vec<_>, _>>()?;
+        for (carried, folded) in inner.carried.iter().zip(folded) {
+            self.bind(carried.result, *folded);
+            self.bind(carried.init, *folded);
+        }
+        if begin < end {
+            let begin = self.b.ins().iconst(types::I64, begin);
+            let end = self.b.ins().iconst(types::I64, end);
+            self.scalar_loop(inner, begin, end)?;
+        }
+        for (carried, init) in inner.carried.iter().zip(inits) {
+            self.bind(carried.init, init);
+        }
+        Ok(())
+    }
+}
+
+impl Vectors<'_, '_, '_> {
+    /// Emits the body for one round and gives the combined value of each reduction in each copy.
+    fn elements(&mut self, inner: &For) -> Result<Vec<Vec<Value>>, JitError> {
+        let combines = |stmt: &Stmt| match stmt {
+            Stmt::Let { value, .. } => {
+                let mut reductions = self.plan.reductions.iter();
+                reductions.any(|reduction| reduction.next == *value)
+            }
+            Stmt::Store { .. } | Stmt::For(_) | Stmt::If(_) => false,
+        };
+        let body: Vec<&Stmt> = inner.body.iter().filter(|stmt| !combines(stmt)).collect();
+        let mut elements = vec![Vec::new(); self.plan.reductions.len()];
+        for copy in 0..VECTORS {
+            for stmt in &body {
+                self.straight(stmt, copy)?;
+            }
+            for (reduction, elements) in self.plan.reductions.iter().zip(&mut elements) {
+                elements.push(self.lanes(reduction.element, copy)?);
+            }
+        }
+        Ok(elements)
+    }
+
+    /// Combines partial results, halves with halves, and the initial value with what is left.
+    fn fold(
+        &mut self,
+        reduction: &Reduction,
+        carried: &Carried,
+        lanes: &[Value],
+    ) -> Result<Reg, JitError> {
+        let (ty, lane) = self.lane_of(reduction.element)?;
+        let mut row = lanes.to_vec();
+        while row.len() > 1 {
+            let (low, high) = row.split_at(row.len() / 2);
+            let pairs: Vec<(Value, Value)> =
+                low.iter().copied().zip(high.iter().copied()).collect();
+            let combine = |(a, b)| self.binary(reduction.op, lane, a, b);
+            row = pairs.into_iter().map(combine).collect::<Result<_, _>>()?;
+        }
+        let mut scalars = self.scalars(lane, row[0]);
+        while scalars.len() > 1 {
+            let (low, high) = scalars.split_at(scalars.len() / 2);
+            let pairs: Vec<(Reg, Reg)> = low.iter().copied().zip(high.iter().copied()).collect();
+            let combine = |(a, b)| self.e.binary(reduction.op, ty, a, b);
+            scalars = pairs.into_iter().map(combine).collect::<Result<_, _>>()?;
+        }
+        let init = self.e.reg(carried.init)?;
+        self.e.binary(reduction.op, ty, init, scalars[0])
+    }
+
+    fn scalars(&mut self, lane: Lane, lanes: Value) -> Vec<Reg> {
+        let count = u8::try_from(self.width().lanes()).unwrap_or(0);
+        (0..count).map(|at| self.extract(lane, lanes, at)).collect()
+    }
+}
