@@ -175,7 +175,7 @@ impl Convolution {
             n
         };
         let taps: Vec<i64> = self.window.iter().map(|dim| dim.size).collect();
-        let mut taps = IndexIter::new(&taps);
+        let mut taps = IndexIter::new(if features == 0 { &[0] } else { &taps });
         while let Some(tap) = taps.next_index() {
             let Some((x_place, k_place)) = self.places(output, tap) else {
                 continue;

@@ -7,7 +7,7 @@ use hloc_ir::{ArrayShape, ElementType, Op};
 use hloc_tensor::{Array, row_major_strides};
 
 use super::walk::Walk;
-use super::{Operands, dimensions, ensure, zeros};
+use super::{Operands, count, dimensions, ensure, zeros};
 use crate::EvalError;
 use crate::scalar::{C128, Lane, Value};
 
@@ -76,7 +76,6 @@ pub(super) fn dot(op: &Op, operands: &Operands, shape: &ArrayShape) -> Result<Ar
     )?;
     let (rows, columns) = (Side::sizes(x, &left.free), Side::sizes(y, &right.free));
     let dims: Vec<i64> = [&batch[..], &rows, &columns].concat();
-    let count = |dims: &[i64]| dims.iter().product::<i64>() as usize;
     let sizes = Sizes {
         batch: count(&batch),
         rows: count(&rows),
@@ -85,6 +84,9 @@ pub(super) fn dot(op: &Op, operands: &Operands, shape: &ArrayShape) -> Result<Ar
     };
     let types = [x.element_type(), y.element_type(), shape.element_type];
     let mut result = zeros(shape.element_type, &dims)?;
+    if result.num_elements() == 0 {
+        return Ok(result);
+    }
     let product = Product {
         x,
         y,

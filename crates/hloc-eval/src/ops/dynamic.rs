@@ -72,7 +72,10 @@ fn block(dims: &[i64], sizes: &[i64], starts: &[i128]) -> Result<Walk, EvalError
     let mut base = 0;
     for (at, start) in starts.iter().enumerate() {
         let start = (*start).clamp(0, (dims[at] - sizes[at]).into());
-        base += start as i64 * whole.strides[at];
+        // Strides of an array without elements may be as large as they get.
+        base = (start as i64)
+            .saturating_mul(whole.strides[at])
+            .saturating_add(base);
     }
     Ok(Walk {
         dims: sizes.to_vec(),

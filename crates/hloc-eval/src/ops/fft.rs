@@ -27,9 +27,11 @@ pub(super) fn fft(op: &Op, operands: &Operands, shape: &ArrayShape) -> Result<Ar
         return Err(EvalError::unsupported(op, None));
     };
     let x = operands.array(0)?;
-    let first = x.num_dims().checked_sub(fft_length.len());
-    let first =
-        first.ok_or_else(|| EvalError::argument("`fft_length` is longer than the operand"))?;
+    let first = x
+        .num_dims()
+        .checked_sub(fft_length.len())
+        .filter(|first| *first < x.num_dims())
+        .ok_or_else(|| EvalError::argument("`fft_length` does not fit the operand"))?;
     let mut signal = Signal {
         dims: x.dims().to_vec(),
         values: (0..x.num_elements())

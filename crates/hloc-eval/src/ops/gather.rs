@@ -185,6 +185,9 @@ pub(super) fn gather(op: &Op, operands: &Operands, shape: &ArrayShape) -> Result
     let plan = Plan::new(op, x, indices, shape)?;
     let size = x.element_type().size();
     let mut result = zeros(x.element_type(), &shape.dims)?;
+    if result.num_elements() == 0 {
+        return Ok(result);
+    }
     let target = result.bytes_mut();
     let mut batches = IndexIter::new(&plan.indices.batch_dims());
     while let Some(batch) = batches.next_index() {

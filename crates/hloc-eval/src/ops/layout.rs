@@ -5,7 +5,7 @@ use hloc_ir::{ArrayShape, Layout, Literal, Op};
 use hloc_tensor::{Array, IndexIter, row_major_strides};
 
 use super::walk::Walk;
-use super::{Operands, dimension, dimensions, ensure, zeros};
+use super::{Operands, count, dimension, dimensions, ensure, zeros};
 use crate::EvalError;
 
 /// One of the ops of this file.
@@ -160,7 +160,8 @@ fn slice(x: &Array, slice: &[SliceDim]) -> Result<Array, EvalError> {
 fn reverse(x: &Array, numbers: &[i64]) -> Result<Array, EvalError> {
     let mut walk = Walk::whole(x.dims());
     for at in dimensions(numbers, x.num_dims())? {
-        walk.base += (x.dims()[at] - 1).max(0).saturating_mul(walk.strides[at]);
+        let last = (x.dims()[at] - 1).max(0).saturating_mul(walk.strides[at]);
+        walk.base = walk.base.saturating_add(last);
         walk.strides[at] = -walk.strides[at];
     }
     walk.read(x)
@@ -232,14 +233,16 @@ fn concatenate(operands: &[&Array], numbers: &[i64]) -> Result<Array, EvalError>
         dims[at] += operand.dims()[at];
     }
     let size = first.element_type().size();
-    let rows: i64 = dims[..at].iter().product();
-    let inner: i64 = dims[at + 1..].iter().product();
     let mut result = zeros(first.element_type(), &dims)?;
+    if result.num_elements() == 0 {
+        return Ok(result);
+    }
+    let (rows, inner) = (count(&dims[..at]), count(&dims[at + 1..]));
     let target = result.bytes_mut();
     let mut next = 0;
-    for row in 0..rows as usize {
+    for row in 0..rows {
         for operand in operands {
-            let length = (operand.dims()[at] * inner) as usize * size;
+            let length = operand.dims()[at] as usize * inner * size;
             target[next..next + length].copy_from_slice(&operand.bytes()[row * length..][..length]);
             next += length;
         }

@@ -5,7 +5,7 @@ use hloc_ir::words::Transpose;
 use hloc_tensor::Array;
 
 use super::dot::{IntoType, complex, float};
-use super::{Operands, ensure, zeros};
+use super::{Operands, count, ensure, zeros};
 use crate::EvalError;
 use crate::scalar::{C128, Lane, Value, complex as functions};
 
@@ -60,8 +60,9 @@ fn matrices(x: &Array) -> Result<(usize, usize, usize), EvalError> {
     let [outer @ .., rows, columns] = x.dims() else {
         return Err(EvalError::argument("an operand is no matrix"));
     };
-    let count: i64 = outer.iter().product();
-    Ok((count as usize, *rows as usize, *columns as usize))
+    let empty = x.num_elements() == 0;
+    let count = if empty { 0 } else { count(outer) };
+    Ok((count, *rows as usize, *columns as usize))
 }
 
 fn decode<T: Field>(x: &Array) -> Vec<T> {

@@ -251,6 +251,13 @@ fn check_size(ty: ElementType, dims: &[i64]) -> Result<usize, EvalError> {
         })
 }
 
+/// The number of elements of dimensions whose product is known to fit or of which one is 0.
+fn count(dims: &[i64]) -> usize {
+    num_elements(dims)
+        .and_then(|count| usize::try_from(count).ok())
+        .unwrap_or(usize::MAX)
+}
+
 /// A dimension number as an index below `count`.
 fn dimension(number: i64, count: usize) -> Result<usize, EvalError> {
     usize::try_from(number)

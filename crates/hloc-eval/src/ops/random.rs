@@ -19,6 +19,9 @@ pub(super) fn bits(op: &Op, operands: &Operands, shape: &Shape) -> Result<Litera
             "the declared result has no array of bits",
         ));
     };
+    if !bits.element_type.is_integer() || bits.element_type.bits() < 8 {
+        return Err(EvalError::unsupported(op, Some(bits.element_type)));
+    }
     let state = words(state_array)?;
     let (new_state, result) = match (algorithm, &state[..]) {
         (RngAlgorithm::ThreeFry, [key, counter]) => three_fry(*key, *counter, bits)?,
@@ -119,8 +122,14 @@ fn three_fry(key: u64, counter: u64, shape: &ArrayShape) -> Result<(Vec<u64>, Ar
             shape.dims[at] as usize,
             (shape.dims[at] as usize).div_ceil(2),
         );
-        let inner = shape.dims[at + 1..].iter().product::<i64>() as usize;
-        let outer = shape.dims[..at].iter().product::<i64>() as usize;
+        let (outer, inner) = if count == 0 {
+            (0, 0)
+        } else {
+            (
+                super::count(&shape.dims[..at]),
+                super::count(&shape.dims[at + 1..]),
+            )
+        };
         for index in 0..outer * half * inner {
             let (row, rest) = (index / (half * inner), index % (half * inner));
             let (pair, column) = (rest / inner, rest % inner);

@@ -30,6 +30,9 @@ pub(super) fn scatter(
     let indices = operands.array(count)?;
     let updates = operands.arrays_from(count + 1)?;
     check(&targets, &updates)?;
+    if updates[0].num_elements() == 0 {
+        return Ok(tuple_of(targets));
+    }
     let plan = Plan::new(op, &targets[0], indices, updates[0])?;
     let mut callee = Callee::new(evaluator, *to_apply, 2 * count)?;
     let mut batches = IndexIter::new(&plan.indices.batch_dims());

@@ -126,7 +126,7 @@ pub(super) fn topk(op: &Op, operands: &Operands) -> Result<Literal, EvalError> {
     let (mut values, mut indices) = (zeros(ty, &dims)?, Vec::new());
     let (extent, size) = (*extent as usize, ty.size());
     let mut next = 0;
-    for row in 0..outer.iter().product::<i64>() as usize {
+    for row in 0..super::count(outer) {
         let element = |at: usize| Value::at(x, row * extent + at);
         let order = stable_order(extent, |x, y| {
             let order = compare(element(x), element(y));

@@ -44,6 +44,9 @@ impl Walk {
 
     /// Calls `visit` with each position, which is only meaningful if [`Walk::check`] held.
     pub(super) fn for_each(&self, mut visit: impl FnMut(usize)) {
+        if self.dims.contains(&0) {
+            return;
+        }
         let (outer, inner) = match self.dims.split_last() {
             Some((inner, outer)) => (outer, *inner),
             None => (&[][..], 1),
