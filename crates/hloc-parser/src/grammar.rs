@@ -117,6 +117,7 @@ fn describe(rule: Rule) -> &'static str {
         Rule::boolean => "`true` or `false`",
         Rule::string => "a quoted string",
         Rule::shape | Rule::array_shape => "a shape such as `f32[2,3]`",
+        Rule::layout => "a layout such as `{1,0}`",
         Rule::literal_shape => "a shape and a value such as `s32[2]{0} {1,2}`",
         Rule::program_shape => "shapes such as `{(f32[2])->f32[2]}`",
         Rule::module_head => "`HloModule` and a name",

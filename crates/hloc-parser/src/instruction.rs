@@ -147,6 +147,7 @@ impl<'t> Parser<'t> {
         if is_shape {
             self.cursor.take(Rule::shape)?;
             self.cursor.skip_blank()?;
+            self.check_no_layout()?;
         }
         let Ok(opcode) = self.cursor.take(Rule::opcode) else {
             return Err(self.cursor.expected(if is_shape {
@@ -161,6 +162,17 @@ impl<'t> Parser<'t> {
             return Err(self.cursor.expected(&what));
         }
         Ok(())
+    }
+
+    /// A brace behind a shape is a layout that the shape did not take: it says what a layout is.
+    fn check_no_layout(&mut self) -> Parsed<()> {
+        let at = self.cursor.at();
+        if self.cursor.peek() != Some(b'{') {
+            return Ok(());
+        }
+        self.cursor.take(Rule::layout)?;
+        self.cursor.move_to(at);
+        Err(self.cursor.expected("an opcode or a layout with numbers"))
     }
 
     fn head(&self, node: Node<'t>, start: usize) -> Parsed<Head<'t>> {
@@ -182,7 +194,7 @@ impl<'t> Parser<'t> {
                 let (name, span) = self.checked_name(part.as_str())?;
                 self.check_equals_apart(part.as_str(), span)?;
                 head.name = Some((name, span));
-            } else if rule == Rule::shape {
+            } else if rule == Rule::shape || rule == Rule::plain_array {
                 head.shape = Some(shape(&self.cursor, part)?);
                 head.shape_span = span;
             } else {

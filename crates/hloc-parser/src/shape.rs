@@ -26,7 +26,49 @@ pub(crate) fn shape<'t>(cursor: &Cursor<'t>, node: Node<'t>) -> Parsed<Shape> {
         let inner = shape(cursor, values::only_child(node))?;
         return Ok(Shape::Buffer(Box::new(inner)));
     }
+    if rule == Rule::plain_array {
+        return plain_array(cursor, &node);
+    }
     leaf(cursor, node)
+}
+
+/// `f32[2,3]{1,0}`: the common form, cut by hand; the grammar has checked its form.
+fn plain_array<'t>(cursor: &Cursor<'t>, node: &Node<'t>) -> Parsed<Shape> {
+    let text = node.as_str();
+    let span = cursor.span_of(node);
+    let (name, rest) = text.split_once('[').unwrap_or((text, "]"));
+    let (dims, layout) = rest.split_once(']').unwrap_or((rest, ""));
+    let element_type = match ElementType::from_name(name) {
+        Some(element_type) => element_type,
+        None => return other_type(name, rest == "]", span),
+    };
+    let mut array = ArrayShape::new(element_type, &[]);
+    for dim in dims.split(',').filter(|dim| !dim.is_empty()) {
+        push_static(dim, &mut array, cursor.span_of_text(dim))?;
+    }
+    let layout = layout.trim_matches(['{', '}']);
+    if !layout.is_empty() {
+        let minor_to_major = layout
+            .split(',')
+            .map(|dim| values::integer_text(dim, span))
+            .collect::<Parsed<_>>()?;
+        array.layout = checked_layout(minor_to_major, "", &array, span)?;
+    }
+    Ok(Shape::Array(array))
+}
+
+/// `token[]` and `opaque[]`, which have neither dimensions nor a layout.
+fn other_type(name: &str, is_bare: bool, span: Span) -> Parsed<Shape> {
+    let special = match name {
+        "token" => Shape::Token,
+        "opaque" => Shape::Opaque,
+        _ => return Err(unknown_type(name, span)),
+    };
+    if is_bare {
+        return Ok(special);
+    }
+    let message = format!("`{name}` takes neither dimensions nor a layout");
+    Err(Box::new(Diagnostic::error("shape-form", message, span)))
 }
 
 /// An array, `token[]` or `opaque[]`.
@@ -34,23 +76,8 @@ fn leaf<'t>(cursor: &Cursor<'t>, node: Node<'t>) -> Parsed<Shape> {
     let whole = cursor.span_of(&node);
     let mut children = node.into_inner();
     let name = children.next().map_or("", |name| name.as_str());
-    let special = match name {
-        "token" => Some(Shape::Token),
-        "opaque" => Some(Shape::Opaque),
-        _ => None,
-    };
-    if let Some(special) = special {
-        return match children.next() {
-            None => Ok(special),
-            Some(extra) => Err(Box::new(Diagnostic::error(
-                "shape-form",
-                format!("`{name}` takes neither dimensions nor a layout"),
-                cursor.span_of(&extra),
-            ))),
-        };
-    }
     let Some(element_type) = ElementType::from_name(name) else {
-        return Err(unknown_type(name, whole));
+        return other_type(name, children.next().is_none(), whole);
     };
     let mut array = ArrayShape::new(element_type, &[]);
     let mut layout = None;
@@ -85,14 +112,7 @@ fn unknown_type(name: &str, whole: Span) -> Box<Diagnostic> {
 
 fn push_dimension<'t>(cursor: &Cursor<'t>, node: Node<'t>, array: &mut ArrayShape) -> Parsed<()> {
     let span = cursor.span_of(&node);
-    if array.dims.len() == MAX_DIMS {
-        let message = format!("an array has at most {MAX_DIMS} dimensions");
-        return Err(Box::new(Diagnostic::error(
-            "too-many-dimensions",
-            message,
-            span,
-        )));
-    }
+    check_room(array, span)?;
     let form = values::only_child(node);
     let rule = form.as_rule();
     if rule != Rule::integer {
@@ -107,16 +127,28 @@ fn push_dimension<'t>(cursor: &Cursor<'t>, node: Node<'t>, array: &mut ArrayShap
     } else {
         form
     };
-    let size = digits
-        .as_str()
-        .parse::<i64>()
-        .ok()
-        .filter(|size| *size >= 0);
+    push_static(digits.as_str(), array, span)
+}
+
+fn check_room(array: &ArrayShape, span: Span) -> Parsed<()> {
+    if array.dims.len() < MAX_DIMS {
+        return Ok(());
+    }
+    let message = format!("an array has at most {MAX_DIMS} dimensions");
+    Err(Box::new(Diagnostic::error(
+        "too-many-dimensions",
+        message,
+        span,
+    )))
+}
+
+fn push_static(digits: &str, array: &mut ArrayShape, span: Span) -> Parsed<()> {
+    check_room(array, span)?;
+    let size = digits.parse::<i64>().ok().filter(|size| *size >= 0);
     let Some(size) = size else {
         let message = format!(
-            "a dimension is an integer from 0 to {}, not {}",
-            i64::MAX,
-            digits.as_str()
+            "a dimension is an integer from 0 to {}, not {digits}",
+            i64::MAX
         );
         return Err(Box::new(Diagnostic::error("dimension-size", message, span)));
     };
@@ -124,7 +156,7 @@ fn push_dimension<'t>(cursor: &Cursor<'t>, node: Node<'t>, array: &mut ArrayShap
     Ok(())
 }
 
-/// The layout; `None` for row-major without further parts, which is the same as none written.
+/// The layout, which has to have as many dimensions as the array; see [`checked_layout`].
 fn layout<'t>(
     cursor: &Cursor<'t>,
     node: Node<'t>,
@@ -141,6 +173,16 @@ fn layout<'t>(
             check_physical_shape(cursor, child)?;
         }
     }
+    checked_layout(minor_to_major, &suffixes, array, span)
+}
+
+/// The layout; `None` for row-major without further parts, which is the same as none written.
+fn checked_layout(
+    minor_to_major: Dimensions,
+    suffixes: &str,
+    array: &ArrayShape,
+    span: Span,
+) -> Parsed<Option<Box<Layout>>> {
     if minor_to_major.len() != array.num_dims() {
         let message = format!(
             "the layout names {} dimensions but {array} has {}",
