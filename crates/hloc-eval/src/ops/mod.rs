@@ -14,6 +14,7 @@ mod layout;
 mod linear_algebra;
 mod random;
 mod reduce;
+mod scan;
 mod scatter;
 mod sort;
 mod walk;
@@ -56,11 +57,9 @@ macro_rules! unsupported_ops {
             | Op::Rng { .. }
             | Op::RngGetAndUpdateState { .. }
             | Op::ScaledDot { .. }
-            | Op::Scan { .. }
             | Op::Send { .. }
             | Op::SendDone { .. }
             | Op::SetDimensionSize { .. }
-            | Op::StochasticConvert {}
     };
 }
 
@@ -128,6 +127,7 @@ pub(crate) fn apply(
             array(elementwise::apply(op, &x, array_shape(shape)?))
         }
         Op::Convert {} => array(convert::convert(&x, array_shape(shape)?)),
+        Op::StochasticConvert {} => array(convert::stochastic(op, &x, array_shape(shape)?)),
         Op::BitcastConvert {} => array(convert::bitcast_convert(&x, array_shape(shape)?)),
         Op::ReducePrecision {
             exponent_bits,
@@ -165,6 +165,7 @@ pub(crate) fn apply(
         Op::DynamicSlice { .. } | Op::DynamicUpdateSlice {} => array(dynamic::apply(op, x)),
         Op::ReduceWindow { .. } => window::reduce_window(evaluator, op, &x, shape),
         Op::SelectAndScatter { .. } => array(window::select_and_scatter(evaluator, op, &x)),
+        Op::Scan { .. } => scan::scan(evaluator, op, x, shape),
         Op::Sort { .. } => sort::sort(evaluator, op, x),
         Op::TopK { .. } => sort::topk(op, &x),
         Op::Map { to_apply, .. } => array(sort::map(evaluator, *to_apply, &x, shape)),

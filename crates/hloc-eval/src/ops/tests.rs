@@ -235,6 +235,52 @@ fn narrow_counts_wrap() {
 }
 
 #[test]
+fn scans_thread_their_carry_and_may_run_backwards() {
+    // carry − x goes out and on.
+    let scalar = Shape::scalar(ElementType::F32);
+    let mut computation = Computation::new("step");
+    let parameter = |number| Op::Parameter { number };
+    let x = computation.push(Instruction::new("x", parameter(0), &[], scalar.clone()));
+    let carry = computation.push(Instruction::new("c", parameter(1), &[], scalar.clone()));
+    let subtract = Op::binary(BinaryOp::Subtract);
+    let next = Instruction::new("n", subtract, &[carry, x], scalar.clone());
+    let next = computation.push(next);
+    let pair = Shape::Tuple(vec![scalar.clone(), scalar.clone()]);
+    let both = Instruction::new("t", Op::Tuple {}, &[next, next], pair);
+    computation.root = computation.push(both);
+    let module = module_of(computation);
+    let scan = |is_reverse| Op::Scan {
+        dimensions: vec![0],
+        num_carries: Some(1),
+        is_reverse,
+        is_associative: None,
+        to_apply: reducer(),
+    };
+    let shape = Shape::Tuple(vec![Shape::array(ElementType::F32, &[3]), scalar]);
+    let operands = [array(&[3], &[1.0f32, 2.0, 3.0]), array(&[], &[10.0f32])];
+    let operands = [&operands[0], &operands[1]];
+    let first = |is_reverse| {
+        let result = evaluate_op(&scan(is_reverse), &operands, &shape, &module);
+        let leaves = result.expect("it evaluates").into_leaves();
+        (leaves[0].to_vec::<f32>(), leaves[1].to_vec::<f32>())
+    };
+    assert_eq!(first(false), (Some(vec![9.0, 7.0, 4.0]), Some(vec![4.0])));
+    assert_eq!(first(true), (Some(vec![4.0, 5.0, 7.0]), Some(vec![4.0])));
+}
+
+#[test]
+fn random_bits_below_the_fraction_round_away_from_zero() {
+    let operands = [
+        array(&[4], &[1.25f32, 1.25, -1.25, f32::NAN]),
+        array(&[4], &[(1u32 << 30) - 1, 1 << 30, 0, 0]),
+    ];
+    let shape = Shape::array(ElementType::S8, &[4]);
+    let result = run(&Op::StochasticConvert {}, &operands, &shape).expect("it evaluates");
+    let rounded: Option<Vec<i8>> = result.as_array().and_then(Array::to_vec);
+    assert_eq!(rounded, Some(vec![2, 1, -2, 0]));
+}
+
+#[test]
 fn what_does_not_fit_is_an_error_and_no_panic() {
     let shape = Shape::array(ElementType::F32, &[2]);
     let ops = [
