@@ -2,6 +2,7 @@
 
 pub mod buffers;
 mod error;
+mod finish;
 pub mod index;
 pub mod ir;
 mod lower;
@@ -10,5 +11,6 @@ pub mod transform;
 mod verify;
 
 pub use error::LowerError;
+pub use finish::finish;
 pub use lower::lower;
 pub use verify::{KernelError, verify_kernel};

@@ -15,7 +15,7 @@ use std::fmt;
 
 use hloc_ir::{BinaryOp, ElementType, Id, TernaryOp};
 
-use crate::index::{Bounds, Index, Interval};
+use crate::index::{Atom, Bounds, Index, Interval, Term};
 use crate::ir::{
     Access, Block, Condition, Expr, For, If, IndexRange, Kernel, LoopKind, ParamId, Stmt, ValueId,
     VarId,
@@ -322,44 +322,40 @@ impl Checker<'_> {
                         self.type_of(value)?;
                     }
                     self.conditions.push(range.clone());
-                    narrowed.vars.extend(self.narrow_var(range));
+                    for term in range.index.terms() {
+                        narrowed.vars.extend(self.narrow_var(range, term));
+                    }
                 }
             }
         }
         Ok(narrowed)
     }
 
-    /// A range of `var + c` narrows the bounds of `var`; gives the bounds before.
-    fn narrow_var(&mut self, range: &IndexRange) -> Option<(VarId, Interval)> {
-        let [term] = range.index.terms() else {
-            return None;
-        };
-        let crate::index::Atom::Var(var) = term.atom else {
+    /// A range of `c*var + rest` narrows the bounds of `var`; gives the bounds before.
+    fn narrow_var(&mut self, range: &IndexRange, term: &Term) -> Option<(VarId, Interval)> {
+        let Atom::Var(var) = term.atom else {
             return None;
         };
         let before = self.open.get(var.index()).copied().flatten()?;
-        let low = range.low.checked_sub(range.index.offset())?;
-        let last = range
-            .high
-            .checked_sub(1)?
-            .checked_sub(range.index.offset())?;
-        let (low, high) = if term.factor > 0 {
-            (
-                low.div_euclid(term.factor) + i64::from(low.rem_euclid(term.factor) != 0),
-                last.div_euclid(term.factor),
-            )
+        let own = Index::var(var).times(term.factor.checked_neg()?);
+        let rest = range.index.add(&own).interval(&NoConditions(self))?;
+        let low = range.low.checked_sub(rest.high)?;
+        let last = range.high.checked_sub(1)?.checked_sub(rest.low)?;
+        let (low, last, factor) = if term.factor > 0 {
+            (low, last, term.factor)
         } else {
-            let factor = term.factor.checked_neg()?;
-            let (low, last) = (last.checked_neg()?, low.checked_neg()?);
             (
-                low.div_euclid(factor) + i64::from(low.rem_euclid(factor) != 0),
-                last.div_euclid(factor),
+                last.checked_neg()?,
+                low.checked_neg()?,
+                term.factor.checked_neg()?,
             )
         };
-        self.open[var.index()] = Some(Interval {
+        let low = low.div_euclid(factor) + i64::from(low.rem_euclid(factor) != 0);
+        let narrowed = Interval {
             low: before.low.max(low),
-            high: before.high.min(high),
-        });
+            high: before.high.min(last.div_euclid(factor)),
+        };
+        self.open[var.index()] = Some(narrowed);
         Some((var, before))
     }
 
@@ -465,6 +461,18 @@ impl Checker<'_> {
         self.same("the first operand", self.type_of(a)?, first)?;
         self.same("the second operand", self.type_of(b)?, result)?;
         self.same("the third operand", self.type_of(c)?, result)
+    }
+}
+
+/// The bounds without what conditions say, so that a condition does not narrow by itself.
+struct NoConditions<'a, 'k>(&'a Checker<'k>);
+
+impl Bounds for NoConditions<'_, '_> {
+    fn var(&self, var: VarId) -> Interval {
+        self.0.var(var)
+    }
+    fn value(&self, value: ValueId) -> Interval {
+        self.0.value(value)
     }
 }
 

@@ -3,9 +3,9 @@
 //! Each keeps every stored bit: iterations of a loop without carried values are independent, and the
 //! order of a loop that carries values is never changed. [`optimize`] runs them in this order:
 //!
-//! 1. [`split`]: `i / c` and `i mod c` become two loops where `c` divides the extent;
-//! 2. [`segments`]: a condition on a loop variable becomes loops over the ranges where it is fixed, and
+//! 1. [`segments`]: a condition on a loop variable becomes loops over the ranges where it is fixed, and
 //!    one that the loop does not change moves out of the loop;
+//! 2. [`split`]: `i / c` and `i mod c` become two loops where `c` divides the extent;
 //! 3. [`collapse`]: two nested loops become one where every index runs through both without a gap.
 
 mod collapse;
@@ -29,8 +29,8 @@ pub fn optimize(mut kernel: Kernel) -> Kernel {
         values: std::mem::take(&mut kernel.values),
         statements: count_statements(&body),
     };
-    let body = split::split(body, &mut names);
     let body = segments::segment(body, &mut names);
+    let body = split::split(body, &mut names);
     kernel.body = collapse::collapse(body, &mut names);
     kernel.vars = names.vars;
     kernel.values = names.values;

@@ -6,7 +6,7 @@
 use super::Names;
 use super::copy::{Copier, plain_divisors, visit_indices};
 use crate::index::Index;
-use crate::ir::{Block, Carried, For, LoopKind, Stmt, VarId};
+use crate::ir::{Block, Carried, For, LoopKind, Stmt};
 
 /// The block with all loops split that can be, innermost ones last.
 pub(super) fn split(block: Block, names: &mut Names) -> Block {

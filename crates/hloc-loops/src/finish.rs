@@ -1,0 +1,36 @@
+//! What happens to a lowered program before code is emitted: transforms, then the proof of soundness.
+
+use crate::error::LowerError;
+use crate::ir::{Kernel, Program};
+use crate::{transform, verify_kernel};
+
+/// The program with its kernels transformed if `transformed`, and every kernel proved sound.
+///
+/// # Errors
+/// [`LowerError::Internal`] naming the kernel that is not sound: a bug of the lowering or of a transform.
+pub fn finish(mut program: Program, transformed: bool) -> Result<Program, LowerError> {
+    for kernel in program.kernels.values_mut() {
+        if transformed {
+            verified(kernel)?;
+            let empty = Kernel {
+                name: String::new(),
+                body: Vec::new(),
+                params: hloc_ir::Arena::new(),
+                vars: hloc_ir::Arena::new(),
+                values: hloc_ir::Arena::new(),
+                span: kernel.span,
+            };
+            *kernel = transform::optimize(std::mem::replace(kernel, empty));
+        }
+        verified(kernel)?;
+    }
+    Ok(program)
+}
+
+fn verified(kernel: &Kernel) -> Result<(), LowerError> {
+    verify_kernel(kernel).map_err(|error| LowerError::Internal {
+        message: format!("{error}\n{kernel}"),
+        instruction: kernel.name.clone(),
+        span: kernel.span,
+    })
+}
