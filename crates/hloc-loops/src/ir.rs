@@ -418,7 +418,7 @@ pub struct LibraryStep {
 #[derive(Clone, Debug)]
 pub enum LibraryCall {
     /// A sum of products over contracting dimensions; floats and complex.
-    Dot(DotCall),
+    Dot(Box<DotCall>),
 }
 
 impl LibraryCall {

@@ -321,7 +321,10 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
-    use super::FreeList;
+    use hloc_ir::{Arena, ArrayShape, ElementType, Id, Shape};
+
+    use super::{FreeList, plan};
+    use crate::ir::{Buffer, BufferId, BufferKind, Program, Step};
 
     #[test]
     fn freed_pieces_join_and_are_used_again() {
@@ -333,5 +336,90 @@ mod tests {
         assert_eq!(list.take(192), 0);
         list.give_back(c, 64);
         assert_eq!((list.take(128), list.end), (192, 320));
+    }
+
+    /// A program of temporaries of these sizes in bytes and of these steps.
+    fn program(sizes: &[i64], steps: Vec<Step>) -> Program {
+        let buffer = |size: &i64| Buffer {
+            shape: ArrayShape::new(ElementType::U8, &[*size]),
+            kind: BufferKind::Temporary { offset: 0 },
+        };
+        let mut program = Program {
+            kernels: Arena::new(),
+            buffers: sizes.iter().map(buffer).collect(),
+            steps,
+            parameters: Vec::new(),
+            results: Vec::new(),
+            parameter_shapes: Vec::new(),
+            parameter_names: Vec::new(),
+            result_shape: Shape::Tuple(Vec::new()),
+            arena_bytes: 0,
+            num_instructions: 0,
+        };
+        plan(&mut program);
+        program
+    }
+
+    fn buffer(number: usize) -> BufferId {
+        BufferId::from_index(number)
+    }
+
+    fn copy(from: usize, to: usize) -> Step {
+        Step::Copy {
+            from: buffer(from),
+            to: buffer(to),
+        }
+    }
+
+    fn offset(program: &Program, number: usize) -> u64 {
+        match program.buffers[buffer(number)].kind {
+            BufferKind::Temporary { offset } => offset,
+            BufferKind::Parameter(_) | BufferKind::Result(_) | BufferKind::Constant(_) => u64::MAX,
+        }
+    }
+
+    #[test]
+    fn a_chain_needs_two_buffers_however_long_it_is() {
+        let chain = (0..100_000).map(|at| copy(at, at + 1)).collect();
+        let program = program(&vec![100; 100_001], chain);
+        assert_eq!(program.arena_bytes, 256);
+    }
+
+    #[test]
+    fn what_a_loop_reads_from_outside_keeps_its_place_throughout() {
+        // 0 is read in the loop, 1 is computed from it, 2 only lives in the loop's second half.
+        let steps = vec![
+            copy(3, 0),
+            Step::While {
+                condition: vec![copy(3, 4)],
+                predicate: buffer(4),
+                body: vec![copy(0, 1), copy(1, 2), copy(2, 2)],
+            },
+        ];
+        let program = program(&[64; 5], steps);
+        let fixed = [offset(&program, 0), offset(&program, 3)];
+        for inner in [1, 2, 4] {
+            assert!(!fixed.contains(&offset(&program, inner)));
+        }
+        assert_eq!(offset(&program, 4), offset(&program, 1));
+    }
+
+    #[test]
+    fn exchanged_buffers_share_with_nothing_in_the_loop() {
+        let steps = vec![
+            copy(4, 0),
+            Step::While {
+                condition: vec![copy(0, 2)],
+                predicate: buffer(2),
+                body: vec![copy(0, 3), copy(3, 1), Step::Swap(buffer(0), buffer(1))],
+            },
+            copy(0, 5),
+        ];
+        let program = program(&[64; 6], steps);
+        let exchanged = [offset(&program, 0), offset(&program, 1)];
+        assert_ne!(exchanged[0], exchanged[1]);
+        for other in [2, 3, 5] {
+            assert!(!exchanged.contains(&offset(&program, other)), "{other}");
+        }
     }
 }

@@ -21,6 +21,10 @@ pub(super) const MAX_DEPTH: usize = 100;
 pub(super) type Built<T> = Result<T, LowerError>;
 pub(super) type Indices = SmallVec<[Index; 4]>;
 
+/// The body of loops that carry values: from loop variables and current values to the next values.
+type CarryingBody<'b, 'a> =
+    dyn FnMut(&mut Builder<'a>, &[Index], &[ValueId]) -> Built<Vec<ValueId>> + 'b;
+
 /// One array of an instruction's value, in one call of its computation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Node {
@@ -424,7 +428,7 @@ impl<'a> Builder<'a> {
         &mut self,
         loops: &[(i64, LoopKind)],
         init: Vec<ValueId>,
-        body: &mut dyn FnMut(&mut Self, &[Index], &[ValueId]) -> Built<Vec<ValueId>>,
+        body: &mut CarryingBody<'_, 'a>,
     ) -> Built<Vec<ValueId>> {
         self.nest_from(loops, &mut Vec::new(), init, body)
     }
@@ -434,7 +438,7 @@ impl<'a> Builder<'a> {
         loops: &[(i64, LoopKind)],
         vars: &mut Vec<Index>,
         init: Vec<ValueId>,
-        body: &mut dyn FnMut(&mut Self, &[Index], &[ValueId]) -> Built<Vec<ValueId>>,
+        body: &mut CarryingBody<'_, 'a>,
     ) -> Built<Vec<ValueId>> {
         let Some(((extent, kind), inner)) = loops.split_first() else {
             return body(self, vars, &init);

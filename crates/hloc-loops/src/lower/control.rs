@@ -159,9 +159,7 @@ impl<'m> Lowerer<'m> {
             };
             let from = self.analyses[body.index()].passed_on(callee, leaf);
             let varies = from.is_none_or(|(_, from)| from != leaf);
-            let buffer = if !varies {
-                self.materialize(region, init, leaf)?
-            } else if self.gives_away(region, id, init, leaf) {
+            let buffer = if !varies || self.gives_away(region, id, init, leaf) {
                 self.materialize(region, init, leaf)?
             } else {
                 let buffer = self.temporary(shape);

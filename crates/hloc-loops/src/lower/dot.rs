@@ -34,7 +34,7 @@ impl<'m> Lowerer<'m> {
         self.push(
             instruction,
             Step::Library(LibraryStep {
-                call: LibraryCall::Dot(call),
+                call: LibraryCall::Dot(Box::new(call)),
                 inputs,
                 outputs: vec![output],
                 span: instruction.origin.span(),

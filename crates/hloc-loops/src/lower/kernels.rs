@@ -19,6 +19,19 @@ struct Output {
     buffer: BufferId,
 }
 
+/// The most operands of a `concatenate` in one kernel.
+const MAX_JOINED: usize = 32;
+/// Number of elements from which an operand of a `concatenate` gets a kernel of its own.
+const LARGE_PIECE: i64 = 4096;
+
+/// Neighboring operands of a `concatenate` that one kernel stores, each with where it begins in the
+/// group.
+struct JoinedGroup {
+    pieces: Vec<(Node, i64)>,
+    begin: i64,
+    end: i64,
+}
+
 impl<'m> Lowerer<'m> {
     /// A kernel for one instruction.
     pub(super) fn single(&mut self, region: &Region<'m>, id: InstrId) -> Built<Leaves> {
@@ -94,6 +107,14 @@ impl<'m> Lowerer<'m> {
             }
         }
         let mut kernels = Vec::new();
+        if let [(_, outputs)] = groups.as_slice()
+            && let [output] = outputs.as_slice()
+        {
+            kernels = self.joined_kernels(region, id, fused, *output)?;
+        }
+        if !kernels.is_empty() {
+            groups.clear();
+        }
         for (dims, outputs) in groups {
             kernels.push(self.store_kernel(region, id, fused, dims, &outputs)?);
         }
@@ -157,6 +178,97 @@ impl<'m> Lowerer<'m> {
                     value,
                 });
             }
+            Ok(())
+        })?;
+        Ok(builder.finish())
+    }
+
+    /// Kernels for groups of operands of a `concatenate` along the outermost dimension, so that none
+    /// asks per element which operand it is in; none if it is something else or small.
+    fn joined_kernels(
+        &self,
+        region: &Region<'m>,
+        id: InstrId,
+        fused: Option<ComputationId>,
+        output: Output,
+    ) -> Built<Vec<(Kernel, Vec<ArgSource>)>> {
+        let (builder, frame) = self.builder(region, id, fused);
+        let node = Node {
+            frame,
+            instr: output.instr,
+            leaf: output.leaf,
+        };
+        let Op::Concatenate { dimensions } = &builder.instruction(node).op else {
+            return Ok(Vec::new());
+        };
+        let (dim, pieces) = builder.pieces(node, dimensions)?;
+        let dims = builder.shape(node)?.dims.to_vec();
+        let is_outermost = dims.iter().take(dim).all(|dim| *dim == 1);
+        if !is_outermost || pieces.is_empty() {
+            return Ok(Vec::new());
+        }
+        let row: i64 = dims.iter().skip(dim + 1).product();
+        let ends = pieces
+            .iter()
+            .skip(1)
+            .map(|(_, begin)| *begin)
+            .chain([dims[dim]]);
+        let mut groups: Vec<JoinedGroup> = Vec::new();
+        for ((piece, begin), end) in pieces.iter().zip(ends) {
+            match groups.last_mut() {
+                Some(group)
+                    if group.pieces.len() < MAX_JOINED
+                        && (group.end - group.begin).saturating_mul(row) < LARGE_PIECE
+                        && (end - begin).saturating_mul(row) < LARGE_PIECE =>
+                {
+                    group.pieces.push((*piece, begin - group.begin));
+                    group.end = end;
+                }
+                Some(_) | None => groups.push(JoinedGroup {
+                    pieces: vec![(*piece, 0)],
+                    begin: *begin,
+                    end,
+                }),
+            }
+        }
+        if groups.len() < 2 {
+            return Ok(Vec::new());
+        }
+        let kernel =
+            |group: &JoinedGroup| self.joined_kernel(region, id, fused, output, dim, group);
+        groups.iter().map(kernel).collect()
+    }
+
+    fn joined_kernel(
+        &self,
+        region: &Region<'m>,
+        id: InstrId,
+        fused: Option<ComputationId>,
+        output: Output,
+        dim: usize,
+        group: &JoinedGroup,
+    ) -> Built<(Kernel, Vec<ArgSource>)> {
+        let (mut builder, frame) = self.builder(region, id, fused);
+        let node = Node {
+            frame,
+            instr: output.instr,
+            leaf: output.leaf,
+        };
+        let shape = builder.shape(node)?;
+        let source = ArgSource::Buffer(output.buffer);
+        let param = builder.param(source, shape.element_type, &shape.dims, Access::ReadWrite);
+        let mut part = shape.dims.to_vec();
+        part[dim] = group.end - group.begin;
+        builder.store_nest(&part, true, &mut |builder, indices| {
+            let value = builder.concatenated(&group.pieces, dim, &indices.into())?;
+            let mut place = indices.to_vec();
+            place[dim] = place[dim].plus(group.begin);
+            let index = linear_index(&place, &shape.dims);
+            builder.push(Stmt::Store {
+                param,
+                index,
+                value,
+            });
             Ok(())
         })?;
         Ok(builder.finish())

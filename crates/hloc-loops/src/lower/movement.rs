@@ -257,27 +257,38 @@ impl Builder<'_> {
     }
 
     fn concatenate(&mut self, node: Node, dimensions: &[i64], indices: &Indices) -> Built<ValueId> {
+        let (dim, pieces) = self.pieces(node, dimensions)?;
+        self.concatenated(&pieces, dim, indices)
+    }
+
+    /// The dimension of a `concatenate`, and its operands that have elements with where each begins.
+    pub(super) fn pieces(
+        &self,
+        node: Node,
+        dimensions: &[i64],
+    ) -> Built<(usize, Vec<(Node, i64)>)> {
         let instruction = self.instruction(node);
         let dim = dimensions
             .first()
             .and_then(|dim| usize::try_from(*dim).ok())
-            .filter(|dim| *dim < indices.len())
             .ok_or_else(|| LowerError::internal(instruction, "it has no dimension"))?;
         let mut pieces = Vec::new();
         let mut begin = 0;
         for at in 0..instruction.operands.len() {
             let operand = self.operand(node, at)?;
-            let size = self.shape(operand)?.dims[dim];
+            let size = self.shape(operand)?.dims.get(dim).copied();
+            let size =
+                size.ok_or_else(|| LowerError::internal(instruction, "it has no such dimension"))?;
             if size > 0 {
                 pieces.push((operand, begin));
             }
             begin += size;
         }
-        self.concatenated(&pieces, dim, indices)
+        Ok((dim, pieces))
     }
 
     /// Halves the pieces until one is left: conditions as deep as the logarithm of their number.
-    fn concatenated(
+    pub(super) fn concatenated(
         &mut self,
         pieces: &[(Node, i64)],
         dim: usize,

@@ -1,6 +1,6 @@
 //! Index functions of ops that sum or combine: `reduce` and the loop form of `dot`.
 //!
-//! Float sums of many terms are blocked: 256 terms at a time in the accumulator's type, the blocks'
+//! Float sums of many terms are blocked: 128 terms at a time in the accumulator's type, the blocks'
 //! sums in a wider type. The structure depends on the shape alone, so every run gives the same bits.
 
 use hloc_ir::attr::{Window, WindowDim};
@@ -13,7 +13,7 @@ use crate::index::{Bounds, Index};
 use crate::ir::{Expr, IndexRange, LoopKind, ValueId};
 
 /// Number of terms summed at a time in the accumulator's type.
-const BLOCK: i64 = 256;
+const BLOCK: i64 = 128;
 
 /// Gives one term of a sum for the loop variables of the summed dimensions.
 type Term<'t, 'a> = &'t mut dyn FnMut(&mut Builder<'a>, &[Index]) -> Built<ValueId>;
