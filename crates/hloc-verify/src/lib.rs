@@ -17,6 +17,7 @@ mod computation;
 mod constraints;
 mod header;
 mod instruction;
+mod lint;
 mod precision;
 mod report;
 mod shapes;
@@ -27,6 +28,7 @@ use hloc_diag::Diagnostic;
 use hloc_ir::Module;
 
 pub use constraints::{CONSTRAINTS, Constraint, explain};
+pub use lint::lint;
 
 /// Which language a module is held to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -851,7 +851,7 @@ fn each_broken_rule_gives_its_label_once() {
 }
 
 /// Rules that no text can break: the parser refuses such texts, or no text can say it. The tests of
-/// built modules break them.
+/// built modules and of the shape rules break them.
 const BUILT: &[&str] = &[
     "arity_c1",
     "called_c1",

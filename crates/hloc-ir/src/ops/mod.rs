@@ -378,3 +378,40 @@ fn rule(cx: &ShapeContext<'_>) -> Result<Shape, Broken> {
         Op::While { condition, body } => control::while_loop(cx, *condition, *body),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hloc_tensor::ElementType;
+
+    use super::infer_shape;
+    use crate::{Arena, ComputationId, Id, Op, Shape, ShapeContext};
+
+    fn label(op: &Op, operands: &[&Shape]) -> Option<&'static str> {
+        let context = ShapeContext {
+            op,
+            operands,
+            computations: &Arena::new(),
+            declared: None,
+        };
+        infer_shape(&context).err().map(|broken| broken.constraint)
+    }
+
+    #[test]
+    fn shapes_that_cannot_be_worked_out_must_be_written() {
+        let shape = Shape::array(ElementType::F32, &[2]);
+        let reshape = Op::Reshape {
+            inferred_dimension: None,
+        };
+        assert_eq!(label(&reshape, &[&shape]), Some("result_c2"));
+        assert_eq!(label(&Op::Copy {}, &[&shape]), None);
+    }
+
+    #[test]
+    fn called_computations_exist() {
+        let call = Op::Call {
+            to_apply: ComputationId::from_index(0),
+            is_composite: false,
+        };
+        assert_eq!(label(&call, &[]), Some("called_c1"));
+    }
+}

@@ -271,3 +271,56 @@ fn sizes_differ(
     .with_other(Focus::Operand(one), first.to_string())
     .with_help("sizes must be equal; only a size of 1 broadcasts")
 }
+
+#[cfg(test)]
+mod tests {
+    use hloc_tensor::ElementType;
+
+    use super::plan_broadcast;
+    use crate::{ArrayShape, Dimensions};
+
+    fn f32s(dims: &[i64]) -> ArrayShape {
+        ArrayShape::new(ElementType::F32, dims)
+    }
+
+    #[test]
+    fn the_smaller_operand_is_placed_first_then_sizes_of_one_grow() {
+        let (lhs, rhs) = (f32s(&[4, 3, 1]), f32s(&[1, 2]));
+        let plan = plan_broadcast(&[&lhs, &rhs], Some(&[1, 2])).expect("they fit");
+        assert_eq!(&plan.dims[..], [4, 3, 2]);
+        let kept = |index: usize, shape| plan.operands[index].reshaped(shape);
+        let sizes = |dims: &[i64]| Dimensions::from_slice(dims);
+        assert_eq!(kept(0, &lhs), (sizes(&[4, 3]), vec![0, 1]));
+        assert_eq!(kept(1, &rhs), (sizes(&[2]), vec![2]));
+        assert!(!plan.is_identity(0) && !plan.is_identity(1));
+    }
+
+    #[test]
+    fn scalars_go_everywhere_and_equal_shapes_stay() {
+        let (scalar, matrix) = (f32s(&[]), f32s(&[2, 3]));
+        let plan = plan_broadcast(&[&scalar, &matrix, &matrix], None).expect("they fit");
+        assert_eq!(&plan.dims[..], [2, 3]);
+        assert!(!plan.is_identity(0) && plan.is_identity(1) && plan.is_identity(2));
+        let none = plan_broadcast(&[&scalar, &scalar], Some(&[])).expect("they fit");
+        assert!(none.dims.is_empty() && none.is_identity(0));
+    }
+
+    #[test]
+    fn a_dynamic_size_of_one_does_not_grow() {
+        let mut bounded = f32s(&[1]);
+        bounded.dynamic = 1;
+        let wide = f32s(&[3]);
+        assert!(plan_broadcast(&[&bounded, &wide], None).is_err());
+        assert!(plan_broadcast(&[&wide, &bounded], None).is_err());
+        let one = f32s(&[1]);
+        let plan = plan_broadcast(&[&one, &bounded], None).expect("they fit");
+        assert_eq!(plan.dynamic, 1);
+    }
+
+    #[test]
+    fn the_search_for_mappings_ends() {
+        let (small, large) = (f32s(&[2; 30]), f32s(&[2; 60]));
+        let broken = plan_broadcast(&[&small, &large], None).expect_err("no mapping is given");
+        assert_eq!(broken.constraint, "elementwise_c5");
+    }
+}
