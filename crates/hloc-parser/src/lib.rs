@@ -12,6 +12,7 @@
 //! ```
 
 mod attrs;
+mod codes;
 mod computation;
 mod grammar;
 mod header;
@@ -27,6 +28,7 @@ mod suggest;
 mod tables;
 mod values;
 
+pub use codes::{CODES, Code};
 use hloc_diag::{Diagnostic, Source};
 use hloc_ir::Module;
 

@@ -20,7 +20,7 @@ enum Format {
 
 const HELP: &str = "Examples:
   hloc check model.hlo
-  hloc check model.hlo --format json
+  hloc check model.hlo --lint --format json
 
 ";
 
@@ -35,6 +35,9 @@ pub(crate) struct CheckArgs {
     /// How diagnostics are shown: for people on stderr, or as JSON, one a line, on stdout.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+    /// Also warn of what is valid but probably not meant so.
+    #[arg(long)]
+    lint: bool,
 }
 
 pub(crate) fn run(args: &CheckArgs, color: Color) -> anyhow::Result<Status> {
@@ -53,6 +56,10 @@ pub(crate) fn run(args: &CheckArgs, color: Color) -> anyhow::Result<Status> {
             return Ok(Status::Wrong);
         }
     };
+    if args.lint {
+        let warnings = hloc_verify::lint(&verified.value);
+        show(&warnings, verified.source(), args.format, color)?;
+    }
     if args.format == Format::Text {
         let computations = verified.value.computations.values();
         let instructions = computations.map(|each| each.instructions.len()).sum();

@@ -20,11 +20,27 @@ pub(crate) struct ExplainArgs {
     code: String,
 }
 
-/// Codes with their paragraphs, those of the verifier first.
+/// What lowering and emission report.
+const LIMITS: &[(&str, &str)] = &[
+    (
+        "limit",
+        "The program is valid, but larger than a limit of hloc, which the message states.",
+    ),
+    (
+        "unsupported",
+        "The program is valid, but uses an op, an element type or a form of an op that hloc does not \
+         compile yet. `hloc ops` lists what it supports.",
+    ),
+];
+
+/// Codes with their paragraphs.
 fn documented() -> impl Iterator<Item = (&'static str, &'static str)> {
-    hloc_verify::CONSTRAINTS
-        .iter()
-        .map(|constraint| (constraint.label, constraint.summary))
+    let rules = hloc_verify::CONSTRAINTS.iter();
+    let codes = hloc_parser::CODES.iter();
+    rules
+        .map(|rule| (rule.label, rule.summary))
+        .chain(codes.map(|code| (code.code, code.summary)))
+        .chain(LIMITS.iter().copied())
 }
 
 pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
