@@ -5,7 +5,7 @@ use hloc_ir::{
     Broken, Computation, Focus, Instruction, InstructionSpans, Metadata, Module, StackTables,
 };
 
-use crate::MAX_DIAGNOSTICS;
+use crate::{MAX_DIAGNOSTICS, explain};
 
 /// Longest message: shapes of huge tuples are cut.
 const MAX_TEXT: usize = 2000;
@@ -45,8 +45,7 @@ impl<'m> Report<'m> {
     /// A mistake outside of instructions.
     pub(crate) fn at(&mut self, code: &'static str, message: impl Into<String>, span: Span) {
         let message = cut(message.into());
-        self.diagnostics
-            .push(Diagnostic::error(code, message, span));
+        self.push(Diagnostic::error(code, message, span));
     }
 
     /// A mistake of an instruction; the message of `broken` follows its name.
@@ -77,6 +76,16 @@ impl<'m> Report<'m> {
         }
         if let Some(note) = written_at(instruction, &self.module.stack) {
             diagnostic = diagnostic.with_note(note);
+        }
+        self.push(diagnostic);
+    }
+
+    /// A mistake without its own way out gets the rule as help.
+    fn push(&mut self, mut diagnostic: Diagnostic) {
+        if diagnostic.help.is_empty()
+            && let Some(rule) = explain(&diagnostic.code)
+        {
+            diagnostic = diagnostic.with_help(rule.summary);
         }
         self.diagnostics.push(diagnostic);
     }

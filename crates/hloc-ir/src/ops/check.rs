@@ -119,6 +119,25 @@ pub(super) fn one_or_tuple(mut shapes: Vec<Shape>) -> Shape {
     }
 }
 
+/// An attribute that is one dimension number of an array.
+pub(super) fn one_dimension(
+    attribute: &'static str,
+    number: i64,
+    (limit, of): (usize, &str),
+    label: &'static str,
+) -> Result<(), Broken> {
+    require((0..limit as i64).contains(&number), || {
+        Broken::new(
+            label,
+            format!(
+                "declares {attribute}={number}, but {of} has {}, numbered from 0",
+                count(limit, "dimension")
+            ),
+        )
+        .at(Focus::Attribute(attribute))
+    })
+}
+
 /// An attribute that lists dimension numbers of an array.
 #[derive(Clone, Copy)]
 pub(super) struct DimNumbers<'a> {
@@ -321,8 +340,7 @@ pub(super) fn reducer(
         called.broken(
             "reducer_c3",
             format!(
-                "needs a reducer that gives {expected} like its first {}, but `{}` gives {}",
-                count(arrays, "parameter"),
+                "needs a reducer that gives {expected}, its accumulators, but `{}` gives {}",
                 called.name(),
                 called.result
             ),

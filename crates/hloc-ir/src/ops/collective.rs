@@ -46,8 +46,8 @@ fn iota_groups(dims: &[i64], reshape: &[i64], transpose: &[i64]) -> Result<(), B
     let permutes = transpose.is_empty() || sorted.iter().copied().eq(0..reshape.len() as i64);
     require(permutes, || {
         broken_groups(format!(
-            "transposes {} devices dimensions by {}, which is no permutation",
-            reshape.len(),
+            "transposes {} of devices by {}, which is no permutation",
+            count(reshape.len(), "dimension"),
             list(transpose)
         ))
     })

@@ -1,6 +1,6 @@
 //! `convolution`.
 
-use super::check::{array, require};
+use super::check::{array, count, require};
 use super::window::window_count;
 use crate::attr::{DimLabels, Window};
 use crate::{ArrayShape, Broken, ElementType, Focus, Shape, ShapeContext};
@@ -38,8 +38,9 @@ pub(super) fn convolution(
         Broken::new(
             "convolution_c5",
             format!(
-                "declares a window of {} dimensions for {spatial} spatial dimensions",
-                window.len()
+                "declares a window of {} for {}",
+                count(window.len(), "dimension"),
+                count(spatial, "spatial dimension")
             ),
         )
         .at(Focus::Attribute("window"))
@@ -117,8 +118,8 @@ fn check_labels(input: &ArrayShape, kernel: &ArrayShape, labels: &DimLabels) -> 
             broken(
                 "convolution_c3",
                 format!(
-                    "has dim_labels for {} dimensions of its {what}, which is {shape}",
-                    dims.len()
+                    "has dim_labels for {} of its {what}, which is {shape}",
+                    count(dims.len(), "dimension")
                 ),
             )
         })?;

@@ -1,6 +1,6 @@
 //! Ops that take no operands: `parameter`, `constant`, `iota`, `partition-id`, `replica-id`.
 
-use super::check::{DimNumbers, declared, declared_array, require};
+use super::check::{declared, declared_array, one_dimension, require};
 use crate::{Broken, ElementType, Focus, Literal, Shape, ShapeContext};
 
 /// The declared shape.
@@ -41,13 +41,12 @@ pub(super) fn iota(cx: &ShapeContext<'_>, iota_dimension: i64) -> Result<Shape, 
         .at(Focus::Result)
         .with_help("an `iota` of no dimensions is the constant 0")
     })?;
-    DimNumbers {
-        attribute: "iota_dimension",
-        numbers: &[iota_dimension],
-        limit: shape.num_dims(),
-        of: "the result",
-    }
-    .in_range("iota_c2")?;
+    one_dimension(
+        "iota_dimension",
+        iota_dimension,
+        (shape.num_dims(), "the result"),
+        "iota_c2",
+    )?;
     require(!shape.element_type.is_predicate(), || {
         Broken::new(
             "iota_c3",

@@ -1,6 +1,6 @@
 //! Batch normalization.
 
-use super::check::{DimNumbers, arrays, require};
+use super::check::{arrays, one_dimension, require};
 use crate::{ArrayShape, Broken, Focus, Shape, ShapeContext};
 
 /// The operand's shape and the shape of one value per feature.
@@ -23,13 +23,12 @@ fn features(
             .at(Focus::Operand(0))
         },
     )?;
-    DimNumbers {
-        attribute: "feature_index",
-        numbers: &[feature_index],
-        limit: operand.num_dims(),
-        of: "operand 0",
-    }
-    .in_range("batch_norm_c2")?;
+    one_dimension(
+        "feature_index",
+        feature_index,
+        (operand.num_dims(), "operand 0"),
+        "batch_norm_c2",
+    )?;
     let size = operand.dims[feature_index as usize];
     let vector = ArrayShape::new(operand.element_type, &[size]);
     for index in vectors {

@@ -1,6 +1,8 @@
 //! Ops that keep every element: `reshape`, `transpose`, `reverse`, `bitcast`, `copy`, `dynamic-reshape`.
 
-use super::check::{DimNumbers, array, count, declared, declared_array, list, operand, require};
+use super::check::{
+    DimNumbers, array, count, declared, declared_array, list, one_dimension, operand, require,
+};
 use crate::{ArrayShape, Broken, Dimensions, ElementType, Focus, Shape, ShapeContext};
 
 /// The declared shape, which must have the operand's element type and count.
@@ -25,13 +27,12 @@ pub(super) fn reshape(
             .with_other(Focus::Operand(0), from.to_string())
     })?;
     if let Some(dim) = inferred_dimension.filter(|dim| *dim != -1) {
-        DimNumbers {
-            attribute: "inferred_dimension",
-            numbers: &[dim],
-            limit: to.num_dims(),
-            of: "the result",
-        }
-        .in_range("reshape_c3")?;
+        one_dimension(
+            "inferred_dimension",
+            dim,
+            (to.num_dims(), "the result"),
+            "reshape_c3",
+        )?;
     }
     Ok(Shape::Array(to.clone()))
 }

@@ -140,7 +140,8 @@ fn check_window_dims(
         Broken::new(
             "scatter_c7",
             format!(
-                "accounts for {accounted} dimensions of its operand {operand} in update_window_dims={}, inserted_window_dims={} and input_batching_dims={}",
+                "accounts for {} of its operand {operand} in update_window_dims={}, inserted_window_dims={} and input_batching_dims={}",
+                count(accounted, "dimension"),
                 list(numbers.update_window_dims),
                 list(numbers.inserted_window_dims),
                 list(numbers.input_batching),
