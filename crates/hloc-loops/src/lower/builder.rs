@@ -364,7 +364,9 @@ impl<'a> Builder<'a> {
             .pop()
             .map(|scope| scope.block)
             .unwrap_or_default();
-        let kind = if kind == LoopKind::Vector && contains_loop(&body) {
+        // Around inner loops a vector pays where its lanes load next to each other: a sum of columns.
+        let is_vector = !contains_loop(&body) || loads_side_by_side(&body, var);
+        let kind = if kind == LoopKind::Vector && !is_vector {
             LoopKind::Serial
         } else {
             kind
@@ -603,6 +605,31 @@ fn contains_loop(block: &Block) -> bool {
         Stmt::If(stmt) => contains_loop(&stmt.then) || contains_loop(&stmt.otherwise),
         Stmt::Let { .. } | Stmt::Store { .. } => false,
     })
+}
+
+/// Whether all loads of a block that depend on `var` are of neighbors, and there is one.
+fn loads_side_by_side(block: &Block, var: VarId) -> bool {
+    let mut strides = Vec::new();
+    collect_strides(block, var, &mut strides);
+    let is_fine = |stride: &Option<i64>| *stride == Some(0) || *stride == Some(1);
+    strides.iter().all(is_fine) && strides.contains(&Some(1))
+}
+
+fn collect_strides(block: &Block, var: VarId, strides: &mut Vec<Option<i64>>) {
+    for stmt in block {
+        match stmt {
+            Stmt::Let {
+                expr: Expr::Load { index, .. },
+                ..
+            } => strides.push(index.stride(var)),
+            Stmt::Let { .. } | Stmt::Store { .. } => {}
+            Stmt::For(stmt) => collect_strides(&stmt.body, var, strides),
+            Stmt::If(stmt) => {
+                collect_strides(&stmt.then, var, strides);
+                collect_strides(&stmt.otherwise, var, strides);
+            }
+        }
+    }
 }
 
 /// Whether a block asks about index ranges, outside of inner loops.
