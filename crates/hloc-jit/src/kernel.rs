@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use hloc_ir::{ElementType, Id, SideTable};
-use hloc_loops::ir::{Kernel, ParamId, ValueId, VarId};
+use hloc_loops::ir::{Access, Kernel, ParamId, ValueId, VarId};
 
 use crate::error::JitError;
 use crate::repr::Reg;
@@ -63,6 +63,8 @@ pub(crate) struct Emitter<'a, 'f> {
     pub(crate) range: (Value, Value),
     helper_refs: BTreeMap<usize, FuncRef>,
     complex_slot: Option<StackSlot>,
+    /// How many conditions surround what is emitted.
+    pub(crate) conditions: u32,
 }
 
 /// Emits `kernel` into `context`.
@@ -99,6 +101,7 @@ pub(crate) fn emit_kernel(
         range: (begin, end),
         helper_refs: BTreeMap::new(),
         complex_slot: None,
+        conditions: 0,
     };
     emitter.block(&kernel.body)?;
     emitter.b.ins().return_(&[]);
@@ -206,11 +209,6 @@ impl Emitter<'_, '_> {
         self.depth -= 1;
     }
 
-    /// Rebinds a loop variable.
-    pub(crate) fn set_var(&mut self, var: VarId, counter: Value) {
-        self.vars.set(var, Some(counter));
-    }
-
     /// The counter of a loop variable.
     ///
     /// # Errors
@@ -232,6 +230,17 @@ impl Emitter<'_, '_> {
         match (self.bases.get(param.index()), self.kernel.params.get(param)) {
             (Some(base), Some(declared)) => Ok((*base, declared.element_type)),
             _ => Err(self.malformed(format!("{param} is not declared"))),
+        }
+    }
+
+    /// How elements of a buffer are read. Loads of what nothing writes are hoisted out of loops, but not
+    /// past a condition that keeps them in bounds.
+    pub(crate) fn load_flags(&self, param: ParamId) -> MemFlagsData {
+        let flags = MemFlagsData::trusted();
+        let access = self.kernel.params.get(param).map(|param| param.access);
+        match access {
+            Some(Access::Read) if self.conditions == 0 => flags.with_readonly().with_can_move(),
+            Some(Access::Read | Access::Write | Access::ReadWrite) | None => flags,
         }
     }
 

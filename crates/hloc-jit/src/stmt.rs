@@ -173,7 +173,9 @@ impl Emitter<'_, '_> {
         for (block, body, is_then) in branches {
             self.b.switch_to_block(block);
             self.b.seal_block(block);
+            self.conditions += 1;
             self.block(body)?;
+            self.conditions -= 1;
             let mut args = Vec::new();
             for merged in &inner.merged {
                 let value = if is_then {

@@ -6,6 +6,7 @@
 
 pub(crate) mod clif;
 pub(crate) mod complex;
+pub(crate) mod inline;
 pub(crate) mod integer;
 pub(crate) mod machine;
 pub(crate) mod narrow;
@@ -13,22 +14,5 @@ pub(crate) mod narrow;
 pub(crate) mod plain;
 pub(crate) mod real;
 
+pub(crate) use inline::Inline;
 pub(crate) use machine::Machine;
-
-use hloc_ir::UnaryOp;
-
-/// A function of `f32` that compiled code computes in line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Inline {}
-
-impl Inline {
-    /// The function that `op` is, `None` if it is called or is an instruction.
-    pub(crate) fn of(_op: UnaryOp) -> Option<Inline> {
-        None
-    }
-
-    /// Emits the function.
-    pub(crate) fn emit<M: Machine>(self, _m: &mut M, x: M::Float) -> M::Float {
-        match self {}
-    }
-}

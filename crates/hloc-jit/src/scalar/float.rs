@@ -1,11 +1,14 @@
 //! Ops on `f32` and `f64`.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
-use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Type, Value, types};
 use hloc_ir::{BinaryOp, ElementType, UnaryOp};
 
 use crate::error::JitError;
 use crate::kernel::Emitter;
+use crate::math::Inline;
+use crate::math::clif::Clif;
+use crate::math::inline::ANGLE_LIMIT;
 use crate::repr::Reg;
 use crate::runtime::Helper;
 
@@ -18,6 +21,9 @@ impl Emitter<'_, '_> {
         float: Type,
         x: Value,
     ) -> Result<Reg, JitError> {
+        if let (Some(function), types::F32) = (Inline::of(op), float) {
+            return Ok(Reg::One(self.inline(function, x)?));
+        }
         let result = match op {
             UnaryOp::Abs => self.b.ins().fabs(x),
             UnaryOp::Ceil => self.b.ins().ceil(x),
@@ -97,8 +103,31 @@ impl Emitter<'_, '_> {
         Ok(Reg::One(result))
     }
 
+    /// A function of `f32` in line, or a call where that would be wrong: the same bits as in lanes.
+    fn inline(&mut self, function: Inline, x: Value) -> Result<Value, JitError> {
+        let result = function.emit(&mut Clif::scalar(&mut self.b), x);
+        let Some(helper) = function.rare() else {
+            return Ok(result);
+        };
+        let (rare, merge) = (self.b.create_block(), self.b.create_block());
+        let merged = self.b.append_block_param(merge, types::F32);
+        let magnitude = self.b.ins().fabs(x);
+        let limit = self.b.ins().f32const(ANGLE_LIMIT);
+        let usual = self.b.ins().fcmp(FloatCC::LessThan, magnitude, limit);
+        let args = [BlockArg::Value(result)];
+        self.b.ins().brif(usual, merge, &args, rare, &[]);
+        self.b.set_cold_block(rare);
+        self.b.switch_to_block(rare);
+        self.b.seal_block(rare);
+        let called = self.call_real(helper, types::F32, &[x])?;
+        self.b.ins().jump(merge, &[BlockArg::Value(called)]);
+        self.b.switch_to_block(merge);
+        self.b.seal_block(merge);
+        Ok(merged)
+    }
+
     /// Calls a function of `f64`; `f32` operands are widened and the result rounded once.
-    pub(super) fn call_real(
+    pub(crate) fn call_real(
         &mut self,
         helper: Helper,
         float: Type,

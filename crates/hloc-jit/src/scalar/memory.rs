@@ -55,16 +55,22 @@ impl Emitter<'_, '_> {
     }
 
     /// Reads an element.
-    pub(crate) fn load(&mut self, ty: ElementType, address: Value, offset: i32) -> Reg {
+    pub(crate) fn load(
+        &mut self,
+        ty: ElementType,
+        flags: MemFlagsData,
+        address: Value,
+        offset: i32,
+    ) -> Reg {
         match Kind::of(ty) {
-            Kind::Pred => Reg::One(self.b.ins().load(types::I8, FLAGS, address, offset)),
-            Kind::Int(kind) => Reg::One(self.b.ins().load(kind.ty, FLAGS, address, offset)),
-            Kind::Float(float) => Reg::One(self.b.ins().load(float, FLAGS, address, offset)),
-            Kind::Narrow(_) => Reg::Bits(self.b.ins().load(bits_type(ty), FLAGS, address, offset)),
+            Kind::Pred => Reg::One(self.b.ins().load(types::I8, flags, address, offset)),
+            Kind::Int(kind) => Reg::One(self.b.ins().load(kind.ty, flags, address, offset)),
+            Kind::Float(float) => Reg::One(self.b.ins().load(float, flags, address, offset)),
+            Kind::Narrow(_) => Reg::Bits(self.b.ins().load(bits_type(ty), flags, address, offset)),
             Kind::Complex(part) => {
                 let second = offset + part.bytes().cast_signed();
-                let re = self.b.ins().load(part, FLAGS, address, offset);
-                Reg::Pair(re, self.b.ins().load(part, FLAGS, address, second))
+                let re = self.b.ins().load(part, flags, address, offset);
+                Reg::Pair(re, self.b.ins().load(part, flags, address, second))
             }
         }
     }

@@ -27,7 +27,8 @@ impl Emitter<'_, '_> {
             Expr::Constant(bits) => Ok(self.constant(ty, bits.0)),
             Expr::Load { param, index } => {
                 let (address, offset) = self.address(*param, index)?;
-                Ok(self.load(ty, address, offset))
+                let flags = self.load_flags(*param);
+                Ok(self.load(ty, flags, address, offset))
             }
             Expr::Index(index) => {
                 let value = self.index(index)?;

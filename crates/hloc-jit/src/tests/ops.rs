@@ -8,6 +8,9 @@ use hloc_loops::ir::{Expr, LoopKind};
 use hloc_tensor::Scalar;
 
 use super::harness::{constant, elementwise, program, row_reduction, run};
+use crate::math::Inline;
+use crate::math::inline::ANGLE_LIMIT;
+use crate::math::plain::Plain;
 use crate::repr::Kind;
 use crate::{JitError, JitOptions, compile_kernels, support};
 
@@ -685,6 +688,61 @@ fn constants_of_every_type() {
             });
             let result = run(kernel, &options, &[]).expect("it runs");
             assert_same(&result, &array, &format!("{ty} {:?}", Kind::of(ty)));
+        }
+    }
+}
+
+#[test]
+fn functions_in_line_have_the_bits_of_the_plain_machine() {
+    let mut inputs: Vec<f32> = (0..4000u32)
+        .map(|at| f32::from_bits(at.wrapping_mul(1_073_741)))
+        .collect();
+    inputs.extend([
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        88.8,
+        -103.9,
+        1e5,
+        99_999.0,
+        3e7,
+        f32::INFINITY,
+        f32::NAN,
+    ]);
+    let input = Array::from_slice(&[4011], &inputs).expect("a short array");
+    for &op in UnaryOp::ALL {
+        let Some(function) = Inline::of(op) else {
+            continue;
+        };
+        let expected: Vec<f32> = inputs
+            .iter()
+            .map(|x| function.emit(&mut Plain, *x))
+            .collect();
+        for options in all_options() {
+            let f32 = ElementType::F32;
+            let kernel = elementwise(&[f32], f32, 4011, LoopKind::Vector, |v| {
+                Expr::Unary(op, v[0])
+            });
+            let result = run(kernel, &options, std::slice::from_ref(&input)).expect("it runs");
+            let result = result.as_slice::<f32>().expect("it is f32");
+            for ((x, actual), expected) in inputs.iter().zip(result).zip(&expected) {
+                let is_rare = function.rare().is_some() && !(x.abs() < ANGLE_LIMIT);
+                let same =
+                    actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
+                assert!(
+                    same || is_rare,
+                    "{op} of {x:e}: {actual:e}, not {expected:e}"
+                );
+                if is_rare && *x == 3e7 {
+                    let called = if op == UnaryOp::Sine {
+                        3e7f64.sin()
+                    } else {
+                        3e7f64.cos()
+                    };
+                    assert_eq!(*actual, called as f32);
+                }
+            }
         }
     }
 }

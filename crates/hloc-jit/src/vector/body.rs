@@ -193,7 +193,9 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
         for (block, body, is_then) in branches {
             self.e.b.switch_to_block(block);
             self.e.b.seal_block(block);
+            self.e.conditions += 1;
             self.block(body)?;
+            self.e.conditions -= 1;
             let mut args = Vec::new();
             for merged in &inner.merged {
                 let value = if is_then {

@@ -1,19 +1,20 @@
 //! Float ops in lanes.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use hloc_ir::{BinaryOp, UnaryOp};
 
 use super::{Vectors, Width};
 use crate::error::JitError;
 use crate::math::Inline;
 use crate::math::clif::Clif;
+use crate::math::inline::ANGLE_LIMIT;
 
 impl Vectors<'_, '_, '_> {
     /// A float op with one operand.
     pub(super) fn float_unary(&mut self, op: UnaryOp, x: Value) -> Result<Value, JitError> {
         if let (Some(function), Width::Single) = (Inline::of(op), self.width()) {
-            return Ok(function.emit(&mut Clif::vector(&mut self.e.b), x));
+            return self.inline(function, x);
         }
         Ok(match op {
             UnaryOp::Abs => self.with_magnitude_mask(x),
@@ -64,6 +65,39 @@ impl Vectors<'_, '_, '_> {
                 return Err(self.e.malformed(format!("`{op}` has no vector form")));
             }
         })
+    }
+
+    /// A function in line, with calls for the lanes where that would be wrong. Other lanes keep what was
+    /// computed in line, so that no lane's bits depend on its neighbors.
+    fn inline(&mut self, function: Inline, x: Value) -> Result<Value, JitError> {
+        let result = function.emit(&mut Clif::vector(&mut self.e.b), x);
+        let Some(helper) = function.rare() else {
+            return Ok(result);
+        };
+        let floats = self.width().floats();
+        let (rare, merge) = (self.e.b.create_block(), self.e.b.create_block());
+        let merged = self.e.b.append_block_param(merge, floats);
+        let magnitude = self.with_magnitude_mask(x);
+        let limit = self.splat_float(ANGLE_LIMIT);
+        let condition = FloatCC::LessThan;
+        let usual = self.e.b.ins().fcmp(condition, magnitude, limit);
+        let all_usual = self.e.b.ins().vall_true(usual);
+        let args = [BlockArg::Value(result)];
+        self.e.b.ins().brif(all_usual, merge, &args, rare, &[]);
+        self.e.b.set_cold_block(rare);
+        self.e.b.switch_to_block(rare);
+        self.e.b.seal_block(rare);
+        let mut called = result;
+        for at in 0..4u8 {
+            let lane = self.e.b.ins().extractlane(x, at);
+            let value = self.e.call_real(helper, types::F32, &[lane])?;
+            called = self.e.b.ins().insertlane(called, value, at);
+        }
+        let chosen = self.choose(usual, result, called);
+        self.e.b.ins().jump(merge, &[BlockArg::Value(chosen)]);
+        self.e.b.switch_to_block(merge);
+        self.e.b.seal_block(merge);
+        Ok(merged)
     }
 
     /// A float op with two operands.
