@@ -17,12 +17,12 @@ macro_rules! codes {
 }
 
 codes! {
-    "alias-kind": "An output alias is of a kind that `output_to_operand_aliasing` has: none, or `may-alias` and `must-alias` in the header's `input_output_alias`.";
+    "alias-kind": "An alias of `output_to_operand_aliasing` has no kind; `may-alias` and `must-alias` belong to `input_output_alias` of the header.";
     "async-chain": "The operand of `NAME-update` and `NAME-done` is an instruction `NAME-start` or `NAME-update` of the same NAME, which wraps the opcode that runs.";
-    "async-shape": "`NAME-start` gives a tuple: the operands' shapes as a tuple, the result's shape, and any contexts.";
+    "async-shape": "`NAME-start` has its result shape written: a tuple of the operands' shapes as a tuple, the result's shape, and contexts.";
     "attribute-value": "The value of an attribute has the form that the attribute takes: an integer, a list in braces, a name, ... `hloc ops` lists the attributes of every opcode.";
     "dim-labels-form": "`dim_labels` names the dimensions of input, kernel and result: `b01f_01io->b01f`. Each side has `b` and `f` (the kernel `i` and `o`) once and the numbers from 0 once each; `?` stands for a dimension without a role.";
-    "dimension-size": "The size of a dimension is an integer from 0 to 2^63 - 1, `<=` and a bound, or `?`.";
+    "dimension-size": "The size of a dimension is an integer from 0 to 2^63 - 1; `<=` in front makes it a bound, and `?` leaves it open.";
     "duplicate-attribute": "An instruction, or the header, has each attribute once.";
     "duplicate-name": "Names are unique: of computations in a module, of instructions in a computation.";
     "duplicate-parameter": "The parameters of a computation have different numbers.";
@@ -39,13 +39,13 @@ codes! {
     "missing-attribute": "Attributes that an opcode requires are written. `hloc ops` lists them, optional ones in brackets.";
     "nesting-too-deep": "Shapes, attribute texts and inline operands nest no deeper than hloc's limits, so that no text can exhaust the stack.";
     "nul-byte": "The text holds no byte 0.";
-    "number-range": "Numbers of attributes are finite.";
+    "number-range": "Numbers of attributes fit in an f64; infinity is written `inf`.";
     "operand-shape": "A shape written in front of an operand is the shape of the instruction that it names.";
     "operand-shape-omitted": "In a text of one instruction, every operand has its shape in front: `f32[3] add(f32[3] a, f32[3] b)`. The operands become parameters.";
     "parameter-gap": "The parameters of a computation are numbered from 0 without a gap.";
     "parameter-number": "A parameter's number is an integer from 0.";
-    "reserved-name": "Names do not begin as keywords and hloc's own names do.";
-    "result-accuracy": "`result_accuracy` holds a `mode`, or a `tolerance` of `atol`, `rtol` and `ulps`.";
+    "reserved-name": "A name is no element type (`f32`), and no keyword unless `%` stands in front of it.";
+    "result-accuracy": "`result_accuracy` holds `mode=default` or `mode=highest`, or a `tolerance` of `atol`, `rtol` and `ulps`.";
     "shape-form": "`token` and `opaque` have no dimensions and no layout: `token[]`.";
     "shape-omitted": "The result shape of an instruction may be left out only where it follows from the operands and attributes.";
     "string-encoding": "A string is UTF-8 text once its escapes are replaced.";

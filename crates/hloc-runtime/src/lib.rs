@@ -12,6 +12,8 @@ mod executable;
 mod execute;
 mod plan;
 mod pool;
+#[cfg(test)]
+mod tests;
 
 pub use error::RunError;
 pub use executable::{Executable, Runner};
