@@ -9,6 +9,7 @@
 //! effects or control predecessors, random ones, parameters and `bitcast`. The later ones go; what only
 //! they used stays for `dce`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -50,74 +51,53 @@ impl Pass for Cse {
     }
 }
 
-/// What makes two instructions the same: the first of equal computations stands for all.
-#[derive(PartialEq)]
-struct Key {
-    op: Op,
+/// For each computation that says the same as an earlier one, the first such.
+type EqualComputations = SideTable<ComputationId, Option<ComputationId>>;
+
+/// What two instructions must have in common to be the same.
+struct Key<'a> {
+    /// The op; called computations are the first of equal ones.
+    op: Cow<'a, Op>,
+    /// New ids, sorted if the op commutes.
     operands: Operands,
-    shape: Shape,
+    shape: &'a Shape,
 }
 
-impl Key {
-    fn hash(&self) -> u64 {
-        let mut state = DefaultHasher::new();
-        hash_op(&self.op, &mut state);
-        self.operands.hash(&mut state);
-        hash_shape(&self.shape, &mut state);
-        state.finish()
+impl<'a> Key<'a> {
+    fn new(instruction: &'a Instruction, operands: Operands, equal: &EqualComputations) -> Key<'a> {
+        let mut key = Key {
+            op: canonical_op(&instruction.op, equal),
+            operands,
+            shape: &instruction.shape,
+        };
+        if commutes(&key.op) {
+            key.operands.sort_unstable();
+        }
+        key
+    }
+
+    fn hash(&self, state: &mut DefaultHasher) {
+        hash_op(&self.op, state);
+        self.operands.hash(state);
+        hash_shape(self.shape, state);
+    }
+
+    fn is_same(&self, other: &Key<'_>) -> bool {
+        self.operands == other.operands
+            && self.op == other.op
+            && self.shape.compatible(other.shape)
+            && same_dynamic(self.shape, other.shape)
     }
 }
 
-fn share<'m>(
-    mut rebuilt: Rewriter<'m>,
-    effects: &Effects,
-    equal: &SideTable<ComputationId, Option<ComputationId>>,
-) -> Rewriter<'m> {
-    let old = rebuilt.old();
-    // The first instruction of each hash, then others with the same one.
-    let mut seen: HashMap<u64, Vec<(Key, InstrId)>> = HashMap::new();
-    for (id, instruction) in old.instructions.iter() {
-        if !may_share(instruction, effects) {
-            rebuilt.copy(id);
-            continue;
-        }
-        let key = key(&rebuilt, id, equal);
-        let same_hash = seen.entry(key.hash()).or_default();
-        match same_hash.iter().find(|(other, _)| *other == key) {
-            Some((_, first)) => rebuilt.replace(id, *first),
-            None => {
-                let copy = rebuilt.copy(id);
-                same_hash.push((key, copy));
-            }
-        }
+fn canonical_op<'a>(op: &'a Op, equal: &EqualComputations) -> Cow<'a, Op> {
+    let renamed = |id: &ComputationId| equal[*id].is_some();
+    if !op.called_computations().iter().any(renamed) {
+        return Cow::Borrowed(op);
     }
-    rebuilt
-}
-
-fn may_share(instruction: &Instruction, effects: &Effects) -> bool {
-    let attributes = instruction.attributes.as_ref();
-    let ordered = attributes.is_some_and(|a| !a.control_predecessors.is_empty());
-    let of_its_own = matches!(instruction.op, Op::Parameter { .. } | Op::Bitcast {});
-    !ordered && !of_its_own && effects.of_instruction(instruction) == Effect::None
-}
-
-fn key(
-    rebuilt: &Rewriter<'_>,
-    id: InstrId,
-    equal: &SideTable<ComputationId, Option<ComputationId>>,
-) -> Key {
-    let instruction = &rebuilt.old().instructions[id];
-    let mut op = instruction.op.clone();
+    let mut op = op.clone();
     op.map_computations(|id| equal[id].unwrap_or(id));
-    let mut operands = rebuilt.mapped_operands(id);
-    if commutes(&op) {
-        operands.sort_unstable();
-    }
-    Key {
-        op,
-        operands,
-        shape: without_layout(&instruction.shape),
-    }
+    Cow::Owned(op)
 }
 
 fn commutes(op: &Op) -> bool {
@@ -132,38 +112,85 @@ fn commutes(op: &Op) -> bool {
     }
 }
 
-fn without_layout(shape: &Shape) -> Shape {
-    match shape {
-        Shape::Array(array) => {
-            let mut array = array.clone();
-            array.layout = None;
-            Shape::Array(array)
-        }
-        Shape::Tuple(elements) => Shape::Tuple(elements.iter().map(without_layout).collect()),
-        Shape::Token => Shape::Token,
-        Shape::Opaque => Shape::Opaque,
-        Shape::Buffer(inner) => Shape::Buffer(Box::new(without_layout(inner))),
+/// Whether the same dimensions are dynamic in both, which are compatible.
+fn same_dynamic(a: &Shape, b: &Shape) -> bool {
+    let marks = |shape: &Shape| shape.as_array().map_or(0, |array| array.dynamic);
+    match (a.as_tuple(), b.as_tuple()) {
+        (Some(a), Some(b)) => a.iter().zip(b).all(|(a, b)| same_dynamic(a, b)),
+        (None, _) | (_, None) => marks(a) == marks(b),
     }
 }
 
-/// For each computation that says the same as an earlier one, the first such.
-fn equal_computations(module: &Module) -> SideTable<ComputationId, Option<ComputationId>> {
+/// Instructions by hash, in lists of those with equal ones.
+struct Seen {
+    last: HashMap<u64, InstrId>,
+    /// The instruction before each in its list.
+    before: SideTable<InstrId, Option<InstrId>>,
+}
+
+fn share<'m>(
+    mut rebuilt: Rewriter<'m>,
+    effects: &Effects,
+    equal: &EqualComputations,
+) -> Rewriter<'m> {
+    let old = rebuilt.old();
+    let mut seen = Seen {
+        last: HashMap::new(),
+        before: SideTable::new(None),
+    };
+    for (id, instruction) in old.instructions.iter() {
+        if !may_share(instruction, effects) {
+            rebuilt.copy(id);
+            continue;
+        }
+        let key = Key::new(instruction, rebuilt.mapped_operands(id), equal);
+        let mut state = DefaultHasher::new();
+        key.hash(&mut state);
+        let hash = state.finish();
+        let mut candidate = seen.last.get(&hash).copied();
+        while let Some(other) = candidate {
+            let operands = rebuilt.mapped_operands(other);
+            if key.is_same(&Key::new(&old.instructions[other], operands, equal)) {
+                break;
+            }
+            candidate = seen.before[other];
+        }
+        match candidate {
+            Some(first) => rebuilt.replace(id, rebuilt.mapped(first)),
+            None => {
+                rebuilt.copy(id);
+                let before = seen.last.insert(hash, id);
+                seen.before.set(id, before);
+            }
+        }
+    }
+    rebuilt
+}
+
+fn may_share(instruction: &Instruction, effects: &Effects) -> bool {
+    let attributes = instruction.attributes.as_ref();
+    let ordered = attributes.is_some_and(|a| !a.control_predecessors.is_empty());
+    let of_its_own = matches!(instruction.op, Op::Parameter { .. } | Op::Bitcast {});
+    !ordered && !of_its_own && effects.of_instruction(instruction) == Effect::None
+}
+
+/// Compares all computations but the entry, which nothing calls.
+fn equal_computations(module: &Module) -> EqualComputations {
     let mut equal = SideTable::new(None);
     let mut seen: HashMap<u64, Vec<ComputationId>> = HashMap::new();
     for (id, computation) in module.computations.iter() {
+        if id == module.entry {
+            continue;
+        }
         let mut state = DefaultHasher::new();
         for instruction in computation.instructions.values() {
-            let mut op = instruction.op.clone();
-            op.map_computations(|id| equal[id].unwrap_or(id));
-            hash_op(&op, &mut state);
-            instruction.operands.hash(&mut state);
-            hash_shape(&instruction.shape, &mut state);
+            Key::new(instruction, instruction.operands.clone(), &equal).hash(&mut state);
         }
         let same_hash = seen.entry(state.finish()).or_default();
-        let first = same_hash
-            .iter()
-            .find(|other| same_instructions(&module.computations[**other], computation, &equal));
-        match first {
+        let says_the_same = |other: &&ComputationId| {
+            same_instructions(&module.computations[**other], computation, &equal)
+        };
+        match same_hash.iter().find(says_the_same) {
             Some(first) => equal.set(id, Some(*first)),
             None => same_hash.push(id),
         }
@@ -171,27 +198,16 @@ fn equal_computations(module: &Module) -> SideTable<ComputationId, Option<Comput
     equal
 }
 
-fn same_instructions(
-    a: &Computation,
-    b: &Computation,
-    equal: &SideTable<ComputationId, Option<ComputationId>>,
-) -> bool {
+fn same_instructions(a: &Computation, b: &Computation, equal: &EqualComputations) -> bool {
     let same = |(a, b): (&Instruction, &Instruction)| {
-        let ops = [a, b].map(|instruction| {
-            let mut op = instruction.op.clone();
-            op.map_computations(|id| equal[id].unwrap_or(id));
-            op
-        });
-        let shapes = [a, b].map(|instruction| without_layout(&instruction.shape));
-        ops[0] == ops[1] && a.operands == b.operands && shapes[0] == shapes[1]
+        let [a, b] = [a, b].map(|i| Key::new(i, i.operands.clone(), equal));
+        a.is_same(&b)
     };
+    let mut pairs = a.instructions.values().zip(b.instructions.values());
     a.root == b.root
         && a.parameters == b.parameters
         && a.instructions.len() == b.instructions.len()
-        && a.instructions
-            .values()
-            .zip(b.instructions.values())
-            .all(same)
+        && pairs.all(same)
 }
 
 #[cfg(test)]

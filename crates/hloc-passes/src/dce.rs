@@ -28,6 +28,13 @@ impl Pass for Dce {
 
     fn run(&self, module: &VerifiedModule) -> Result<Option<Module>, PassError> {
         let live = live(module);
+        let all_live = |marks: &Option<Vec<bool>>| {
+            let marks = marks.as_ref();
+            marks.is_some_and(|marks| marks.iter().all(|live| *live))
+        };
+        if live.iter().all(all_live) {
+            return Ok(None);
+        }
         let mut rewriter = ModuleRewriter::new(self.name(), module);
         for (id, computation) in module.computations.iter() {
             let Some(live) = &live[id.index()] else {

@@ -11,12 +11,29 @@ pub(crate) fn hash_op(op: &Op, state: &mut impl Hasher) {
         hash_literal(literal, state);
     } else if let Op::Parameter { number } = op {
         number.hash(state);
-    } else {
+    } else if !is_plain(op) {
         for (name, value) in op.attribute_values() {
             name.hash(state);
             hash_value(&value, state);
         }
     }
+}
+
+/// Whether this is an element-wise op without attributes, which are most.
+fn is_plain(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Unary {
+            result_accuracy: None,
+            ..
+        } | Op::Binary {
+            broadcast_dimensions: None,
+            ..
+        } | Op::Ternary {
+            broadcast_dimensions: None,
+            ..
+        }
+    )
 }
 
 /// Feeds element types and sizes, not layouts.

@@ -2,11 +2,14 @@
 //!
 //! Why each rule keeps the bits of floats: `x * 1`, `x / 1`, `x - (+0)` and `x + (-0)` give `x` for every
 //! `x`, zeros of both signs and infinities included (`x + (+0)` does not: it turns −0 into +0). `negate`
-//! flips the sign bit, so two of them flip nothing. `max(x, x)` and `min(x, x)` give `x`. Rules on
-//! products with 0 hold for integers only. Complex numbers are left alone.
+//! flips the sign bit, so two of them flip nothing. `max(x, x)`, `min(x, x)`, `max(x, -inf)` and
+//! `min(x, inf)` give `x`, as a NaN wins. `x + (+0)` gives `x` where `x` is never −0: a sum that began
+//! with +0, a modulus, an exponential. Rules on products with 0 hold for integers only. Complex numbers
+//! are left alone.
 
 use hloc_ir::{BinaryOp, InstrId, Op, TernaryOp, UnaryOp};
 
+use super::structure::combining_op;
 use super::{Draft, Simplifier, Step, static_array};
 
 /// Applies the rules for element-wise ops on operands of the result's sizes.
@@ -89,10 +92,10 @@ fn binary(cx: &Simplifier<'_>, op: BinaryOp, draft: &Draft) -> Option<InstrId> {
     if left == right && is_idempotent(op) {
         return Some(left);
     }
-    if is_neutral(cx, op, right) {
+    if is_neutral(cx, op, right, left) {
         return Some(left);
     }
-    if op.commutes() && is_neutral(cx, op, left) {
+    if op.commutes() && is_neutral(cx, op, left, right) {
         return Some(right);
     }
     if is_absorbing(cx, op, right) {
@@ -111,8 +114,8 @@ fn is_idempotent(op: BinaryOp) -> bool {
     .contains(&op)
 }
 
-/// Whether `op(x, id)` is `x` for every `x`.
-fn is_neutral(cx: &Simplifier<'_>, op: BinaryOp, id: InstrId) -> bool {
+/// Whether `op(x, id)` is `x` for every value that `x` may have.
+fn is_neutral(cx: &Simplifier<'_>, op: BinaryOp, id: InstrId, x: InstrId) -> bool {
     let Some(value) = cx.splat(id) else {
         return false;
     };
@@ -120,7 +123,9 @@ fn is_neutral(cx: &Simplifier<'_>, op: BinaryOp, id: InstrId) -> bool {
         .array(id)
         .is_some_and(|shape| shape.element_type.is_float());
     match op {
-        BinaryOp::Add if float => value.is_negative_zero(),
+        BinaryOp::Add if float => {
+            value.is_negative_zero() || value.is_zero() && is_never_negative_zero(cx, x)
+        }
         BinaryOp::Add
         | BinaryOp::Subtract
         | BinaryOp::Or
@@ -130,13 +135,34 @@ fn is_neutral(cx: &Simplifier<'_>, op: BinaryOp, id: InstrId) -> bool {
         | BinaryOp::ShiftRightLogical => value.is_zero(),
         BinaryOp::Multiply | BinaryOp::Divide => value.is_one(),
         BinaryOp::And => value.is_all_ones(),
+        BinaryOp::Maximum => value.is_infinity(-1.0),
+        BinaryOp::Minimum => value.is_infinity(1.0),
         BinaryOp::Atan2
         | BinaryOp::Complex
-        | BinaryOp::Maximum
-        | BinaryOp::Minimum
         | BinaryOp::Mulhi
         | BinaryOp::Power
         | BinaryOp::Remainder => false,
+    }
+}
+
+/// Whether no element is −0; false where that is not easily seen.
+fn is_never_negative_zero(cx: &Simplifier<'_>, mut id: InstrId) -> bool {
+    while let Op::Reshape { .. } | Op::Broadcast { .. } | Op::Transpose { .. } = cx.op(id) {
+        id = cx.operand(id, 0);
+    }
+    if let Op::Reduce { to_apply, .. } = *cx.op(id) {
+        let one_array = cx.rebuilt.made(id).operands.len() == 2;
+        let sum =
+            one_array && combining_op(cx, to_apply).is_some_and(|(op, _)| op == BinaryOp::Add);
+        return sum
+            && cx
+                .splat(cx.operand(id, 1))
+                .is_some_and(|value| value.is_zero());
+    }
+    if let Op::Unary { op, .. } = *cx.op(id) {
+        op == UnaryOp::Abs || op == UnaryOp::Exponential
+    } else {
+        false
     }
 }
 
@@ -176,7 +202,7 @@ fn ternary(cx: &Simplifier<'_>, op: TernaryOp, draft: &Draft) -> Option<Step> {
     }
 }
 
-/// Both sides equal, a constant predicate, a negated predicate.
+/// Both sides equal, a constant predicate, a negated predicate, a predicate spelled out.
 fn select(cx: &Simplifier<'_>, draft: &Draft) -> Option<Step> {
     let (predicate, on_true, on_false) = (draft.operands[0], draft.operands[1], draft.operands[2]);
     if on_true == on_false {
@@ -185,6 +211,23 @@ fn select(cx: &Simplifier<'_>, draft: &Draft) -> Option<Step> {
     if let Some(value) = cx.splat(predicate) {
         let chosen = if value.is_one() { on_true } else { on_false };
         return Some(Step::Value(chosen));
+    }
+    let spelled_out = |id: InstrId| cx.splat(id).and_then(|value| value.predicate());
+    if is_result(cx, predicate, draft)
+        && let (Some(on_true), Some(on_false)) = (spelled_out(on_true), spelled_out(on_false))
+    {
+        return match (on_true, on_false) {
+            (true, false) => Some(Step::Value(predicate)),
+            (false, true) => {
+                let op = Op::unary(UnaryOp::Not);
+                Some(Step::Become(Draft::new(
+                    op,
+                    &[predicate],
+                    draft.shape.clone(),
+                )))
+            }
+            (true, true) | (false, false) => Some(Step::Value(draft.operands[1])),
+        };
     }
     let negated = operand_of(cx, predicate, UnaryOp::Not)?;
     let operands = [negated, on_false, on_true];

@@ -1,14 +1,19 @@
-//! Element-wise ops on broadcasts are computed before the broadcast.
+//! Element-wise ops on broadcasts are computed before the broadcast, those on arrays with added
+//! dimensions of size 1 without these.
 //!
 //! before:  b = f32[8,4] broadcast(x), dimensions={1}   ROOT r = f32[8,4] sqrt(b)
 //! after:   sqrt = f32[4] sqrt(x)                       ROOT r = f32[8,4] broadcast(sqrt), dimensions={1}
 //!
-//! All operands must be broadcasts: of arrays of the same sizes along the same dimensions, or of scalars.
+//! before:  a = f32[4,1] reshape(x)   ROOT r = f32[4,1] sqrt(a)
+//! after:   sqrt = f32[4] sqrt(x)     ROOT r = f32[4,1] reshape(sqrt)
+//!
+//! All operands must be broadcasts: of arrays of the same sizes along the same dimensions, or of scalars;
+//! or reshapes from the sizes that are not 1, constants, or broadcasts of scalars, one a reshape at least.
 //! The same values are computed, only fewer times, so every bit stays.
 
 use hloc_ir::{ArrayShape, InstrId, Op, Shape};
 
-use super::{Draft, Simplifier, Step, sized, static_array};
+use super::{Draft, Simplifier, Step, reshape_op, sized, static_array};
 
 /// Applies the rule.
 pub(super) fn simplify(cx: &mut Simplifier<'_>, draft: &Draft) -> Option<Step> {
@@ -16,21 +21,19 @@ pub(super) fn simplify(cx: &mut Simplifier<'_>, draft: &Draft) -> Option<Step> {
     if !is_elementwise(cx, draft, &result) {
         return None;
     }
-    let (dimensions, sizes) = common_broadcast(cx, draft)?;
+    let (outer, sizes) = if let Some((dimensions, sizes)) = common_broadcast(cx, draft) {
+        (Op::Broadcast { dimensions }, sizes)
+    } else {
+        let sizes = without_ones(&result);
+        adds_ones(cx, draft, &sizes).then(|| (reshape_op(), sizes))?
+    };
     let mut operands = Vec::with_capacity(draft.operands.len());
     for operand in &draft.operands {
         operands.push(below(cx, *operand, &sizes)?);
     }
     let computed = cx.build(draft.op.clone(), &operands, sized(&result, &sizes));
-    let op = Op::Broadcast { dimensions };
-    Some(Step::Become(Draft::new(
-        op,
-        &[computed],
-        Shape::Array(ArrayShape {
-            layout: result.layout.clone(),
-            ..result
-        }),
-    )))
+    let shape = Shape::Array(result);
+    Some(Step::Become(Draft::new(outer, &[computed], shape)))
 }
 
 /// Whether the op works element by element on operands of the result's sizes.
@@ -77,14 +80,35 @@ fn common_broadcast(cx: &Simplifier<'_>, draft: &Draft) -> Option<(Vec<i64>, Vec
     common
 }
 
-/// What the operand `id`, a broadcast, is below the common broadcast from `sizes`.
+fn without_ones(shape: &ArrayShape) -> Vec<i64> {
+    let sizes = shape.dims.iter().copied();
+    sizes.filter(|size| *size != 1).collect()
+}
+
+/// Whether one operand is a reshape from `sizes` and all others can be had in these sizes.
+fn adds_ones(cx: &Simplifier<'_>, draft: &Draft, sizes: &[i64]) -> bool {
+    let source_dims = |id: InstrId| cx.array(cx.operand(id, 0)).map(|shape| &shape.dims[..]);
+    let reshaped =
+        |id: &InstrId| matches!(cx.op(*id), Op::Reshape { .. }) && source_dims(*id) == Some(sizes);
+    let easy = |id: &InstrId| match cx.op(*id) {
+        Op::Constant { .. } => true,
+        op => matches!(op, Op::Broadcast { .. }) && source_dims(*id) == Some(&[]),
+    };
+    draft.operands.iter().any(reshaped) && draft.operands.iter().all(|id| reshaped(id) || easy(id))
+}
+
+/// What the operand `id` is before it is broadcast or reshaped from `sizes`.
 fn below(cx: &mut Simplifier<'_>, id: InstrId, sizes: &[i64]) -> Option<InstrId> {
-    let source = cx.operand(id, 0);
+    let constant = matches!(cx.op(id), Op::Constant { .. });
+    let source = if constant { id } else { cx.operand(id, 0) };
     let shape = cx.array(source)?;
-    if shape.num_dims() == sizes.len() {
-        return Some(source);
+    let dims = sized(shape, sizes);
+    if constant {
+        Some(cx.build(reshape_op(), &[source], dims))
+    } else if shape.num_dims() == sizes.len() {
+        Some(source)
+    } else {
+        let op = Op::Broadcast { dimensions: vec![] };
+        Some(cx.build(op, &[source], dims))
     }
-    let op = Op::Broadcast { dimensions: vec![] };
-    let spread = sized(shape, sizes);
-    Some(cx.build(op, &[source], spread))
 }

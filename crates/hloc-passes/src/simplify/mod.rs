@@ -7,7 +7,8 @@
 //! - `shapes`: views of views, views that change nothing, `broadcast`s of views and of broadcasts.
 //!   Afterward no `broadcast` has an operand that is a `broadcast` or has dimensions of size 1.
 //! - `algebra`: neutral elements, inverses of inverses, constant predicates.
-//! - `hoist`: an element-wise op on broadcasts becomes a broadcast of the op on what was broadcast.
+//! - `hoist`: an element-wise op on broadcasts becomes a broadcast of the op on what was broadcast;
+//!   on reshapes that add dimensions of size 1 it becomes a reshape.
 //! - `structure`: tuples and their elements, conditionals with constant predicates (they become calls),
 //!   reductions over dimensions of size 1.
 //!
@@ -102,6 +103,7 @@ const RULES: &[Rule] = &[
 ];
 
 struct Simplifier<'m> {
+    /// The old module. Each computation is rebuilt in its place, so ids of computations stay.
     module: &'m Module,
     rebuilt: Rewriter<'m>,
     /// The old instruction being replaced; new ones take its place and metadata.
@@ -122,9 +124,7 @@ impl Simplifier<'_> {
             operands: self.rebuilt.mapped_operands(id),
             shape: instruction.shape.clone(),
         };
-        match structure::simplify_calling(self, &instruction.op, &draft)
-            .or_else(|| self.step(&draft))
-        {
+        match self.step(&draft) {
             None => {
                 self.rebuilt.copy(id);
             }

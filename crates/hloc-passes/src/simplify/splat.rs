@@ -54,6 +54,20 @@ impl<'a> Splat<'a> {
         }
     }
 
+    /// The value of a `pred`.
+    pub(super) fn predicate(&self) -> Option<bool> {
+        if let Scalar::Pred(value) = self.array.get(0) {
+            Some(value)
+        } else {
+            None
+        }
+    }
+
+    /// Whether this is the infinity of this sign.
+    pub(super) fn is_infinity(&self, sign: f64) -> bool {
+        self.is_ieee() && self.array.get(0).to_f64() == sign * f64::INFINITY
+    }
+
     /// Whether this is +0, 0 or false.
     pub(super) fn is_zero(&self) -> bool {
         self.has_zero() && self.bytes.iter().all(|byte| *byte == 0)

@@ -4,29 +4,22 @@
 //! initial value with each element once, which is what the element-wise op does that replaces it, in the
 //! same order of operands.
 
-use hloc_ir::{ArrayShape, BinaryOp, ComputationId, InstrId, Op};
+use hloc_ir::{BinaryOp, ComputationId, InstrId, Op};
 
 use super::{Draft, Simplifier, Step, reshape_op, sized, static_array};
 
-/// Applies the rules for tuples and their elements.
+/// Applies the rules for tuples, conditionals and reductions.
 pub(super) fn simplify(cx: &mut Simplifier<'_>, draft: &Draft) -> Option<Step> {
     if let Op::GetTupleElement { index } = draft.op {
         element(cx, draft.operands[0], index)
     } else if let Op::Tuple {} = draft.op {
         whole_tuple(cx, draft)
-    } else {
-        None
-    }
-}
-
-/// Applies the rules for ops that call computations; `old` calls those of the old module.
-pub(super) fn simplify_calling(cx: &mut Simplifier<'_>, old: &Op, draft: &Draft) -> Option<Step> {
-    if let Op::Conditional { .. } = old {
+    } else if let Op::Conditional { .. } = draft.op {
         conditional(cx, draft)
     } else if let Op::Reduce {
         dimensions,
         to_apply,
-    } = old
+    } = &draft.op
     {
         reduce(cx, draft, dimensions, *to_apply)
     } else {
@@ -99,7 +92,7 @@ fn reduce(
     if !dimensions.iter().all(|dim| from.dims[*dim as usize] == 1) {
         return None;
     }
-    let (op, swapped) = combining_op(cx, to_apply, &to)?;
+    let (op, swapped) = combining_op(cx, to_apply)?;
     if from.element_type != to.element_type || cx.array(initial)?.element_type != to.element_type {
         return None;
     }
@@ -120,11 +113,7 @@ fn reduce(
 }
 
 /// The binary op that a computation applies to its two parameters, and whether to them swapped.
-fn combining_op(
-    cx: &Simplifier<'_>,
-    id: ComputationId,
-    result: &ArrayShape,
-) -> Option<(BinaryOp, bool)> {
+pub(super) fn combining_op(cx: &Simplifier<'_>, id: ComputationId) -> Option<(BinaryOp, bool)> {
     let computation = &cx.module.computations[id];
     let root = computation.root();
     let Op::Binary {
@@ -137,10 +126,9 @@ fn combining_op(
     let &[first, second] = &computation.parameters[..] else {
         return None;
     };
-    let same_type = root.shape.as_array()?.element_type == result.element_type;
     match &root.operands[..] {
-        [a, b] if (*a, *b) == (first, second) && same_type => Some((op, false)),
-        [a, b] if (*a, *b) == (second, first) && same_type => Some((op, true)),
+        [a, b] if (*a, *b) == (first, second) => Some((op, false)),
+        [a, b] if (*a, *b) == (second, first) => Some((op, true)),
         _ => None,
     }
 }

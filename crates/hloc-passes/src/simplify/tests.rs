@@ -160,3 +160,41 @@ fn constant_places_make_slices() {
          ROOT d = f32[4] slice(x), slice={[5:9]}",
     );
 }
+
+#[test]
+fn kept_dimensions_go_to_the_end() {
+    simplified(
+        "x = f32[4] parameter(0)
+         n = f32[] constant(64)
+         a = f32[4,1] reshape(x)
+         b = f32[4,1] broadcast(n), dimensions={}
+         m = f32[4,1] divide(a, b)
+         c = f32[4] reshape(m)
+         ROOT r = f32[4,8] broadcast(c), dimensions={0}",
+        "x = f32[4] parameter(0)
+         n = f32[] constant(64)
+         broadcast = f32[4] broadcast(n), dimensions={}
+         divide = f32[4] divide(x, broadcast)
+         ROOT r = f32[4,8] broadcast(divide), dimensions={0}",
+    );
+}
+
+#[test]
+fn a_predicate_spelled_out_is_itself() {
+    simplified(
+        "p = pred[2] parameter(0)
+         x = f32[2] parameter(1)
+         t = pred[] constant(true)
+         f = pred[] constant(false)
+         ts = pred[2] broadcast(t), dimensions={}
+         fs = pred[2] broadcast(f), dimensions={}
+         q = pred[2] select(p, ts, fs)
+         ninf = f32[] constant(-inf)
+         low = f32[2] broadcast(ninf), dimensions={}
+         m = f32[2] maximum(low, x)
+         ROOT r = (pred[2], f32[2]) tuple(q, m)",
+        "p = pred[2] parameter(0)
+         x = f32[2] parameter(1)
+         ROOT r = (pred[2], f32[2]) tuple(p, x)",
+    );
+}
