@@ -162,3 +162,68 @@ fn options_of(module: &Module) -> Options {
         ..Options::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hloc_ir::{ElementType, Module, Shape};
+    use hloc_verify::VerifiedModule;
+
+    use super::Pipeline;
+    use crate::testing::{entry, module};
+    use crate::{Dce, Pass, PassError};
+
+    /// Declares a wrong result shape.
+    struct Breaks;
+
+    impl Pass for Breaks {
+        fn name(&self) -> &'static str {
+            "breaks"
+        }
+
+        fn summary(&self) -> &'static str {
+            "makes a module that breaks a rule"
+        }
+
+        fn run(&self, module: &VerifiedModule) -> Result<Option<Module>, PassError> {
+            let mut module = module.clone().into_module();
+            let entry = &mut module.computations[module.entry];
+            entry.instructions[entry.root].shape = Shape::array(ElementType::F32, &[3]);
+            Ok(Some(module))
+        }
+    }
+
+    const TEXT: &str =
+        "  x = f32[2] parameter(0)\n  u = f32[2] negate(x)\n  ROOT r = f32[2] add(x, x)";
+
+    #[test]
+    fn a_pass_that_breaks_rules_is_named() {
+        let pipeline = Pipeline {
+            passes: vec![&Dce, &Breaks, &Dce],
+        };
+        let mut seen = Vec::new();
+        let result = pipeline.run(module(&entry(TEXT)), &mut |pass, _| {
+            seen.push(pass.to_owned());
+        });
+        let Err(PassError::Broke {
+            pass,
+            diagnostics,
+            module_text_before,
+        }) = result
+        else {
+            panic!("the module breaks a rule");
+        };
+        assert_eq!((pass, seen), ("breaks", vec!["dce".to_owned()]));
+        assert!(!diagnostics.is_empty());
+        assert!(module_text_before.contains("add(x, x)") && !module_text_before.contains("negate"));
+    }
+
+    #[test]
+    fn times_say_what_changed() {
+        let pipeline = Pipeline::from_names(&["dce", "dce"]).expect("dce exists");
+        let (_, times) = pipeline
+            .run_timed(module(&entry(TEXT)), &mut |_, _| {})
+            .expect("dce breaks nothing");
+        let changed: Vec<_> = times.iter().map(|time| (time.pass, time.changed)).collect();
+        assert_eq!(changed, [("dce", true), ("dce", false)]);
+    }
+}

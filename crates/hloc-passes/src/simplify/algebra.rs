@@ -12,6 +12,9 @@ use hloc_ir::{BinaryOp, InstrId, Op, TernaryOp, UnaryOp};
 use super::structure::combining_op;
 use super::{Draft, Simplifier, Step, static_array};
 
+/// Views looked through to where a value comes from; bounds the work for each instruction.
+const MAX_VIEWS: usize = 4;
+
 /// Applies the rules for element-wise ops on operands of the result's sizes.
 pub(super) fn simplify(cx: &mut Simplifier<'_>, draft: &Draft) -> Option<Step> {
     let result = static_array(&draft.shape)?;
@@ -147,8 +150,10 @@ fn is_neutral(cx: &Simplifier<'_>, op: BinaryOp, id: InstrId, x: InstrId) -> boo
 
 /// Whether no element is −0; false where that is not easily seen.
 fn is_never_negative_zero(cx: &Simplifier<'_>, mut id: InstrId) -> bool {
-    while let Op::Reshape { .. } | Op::Broadcast { .. } | Op::Transpose { .. } = cx.op(id) {
-        id = cx.operand(id, 0);
+    for _ in 0..MAX_VIEWS {
+        if let Op::Reshape { .. } | Op::Broadcast { .. } | Op::Transpose { .. } = cx.op(id) {
+            id = cx.operand(id, 0);
+        }
     }
     if let Op::Reduce { to_apply, .. } = *cx.op(id) {
         let one_array = cx.rebuilt.made(id).operands.len() == 2;

@@ -90,9 +90,10 @@ fn adds_ones(cx: &Simplifier<'_>, draft: &Draft, sizes: &[i64]) -> bool {
     let source_dims = |id: InstrId| cx.array(cx.operand(id, 0)).map(|shape| &shape.dims[..]);
     let reshaped =
         |id: &InstrId| matches!(cx.op(*id), Op::Reshape { .. }) && source_dims(*id) == Some(sizes);
-    let easy = |id: &InstrId| match cx.op(*id) {
-        Op::Constant { .. } => true,
-        op => matches!(op, Op::Broadcast { .. }) && source_dims(*id) == Some(&[]),
+    let easy = |id: &InstrId| {
+        let op = cx.op(*id);
+        let spread = matches!(op, Op::Broadcast { .. }) && source_dims(*id) == Some(&[]);
+        spread || matches!(op, Op::Constant { .. })
     };
     draft.operands.iter().any(reshaped) && draft.operands.iter().all(|id| reshaped(id) || easy(id))
 }

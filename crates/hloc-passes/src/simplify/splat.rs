@@ -19,7 +19,8 @@ impl Simplifier<'_> {
     /// The value of every element of `id`: of a constant with equal elements, or a broadcast of one.
     pub(super) fn splat(&self, id: InstrId) -> Option<Splat<'_>> {
         let mut id = id;
-        while let Op::Broadcast { .. } = self.op(id) {
+        // Broadcasts of broadcasts are merged already.
+        if let Op::Broadcast { .. } = self.op(id) {
             id = self.operand(id, 0);
         }
         let Op::Constant { literal } = self.op(id) else {
