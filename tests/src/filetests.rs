@@ -56,8 +56,9 @@ fn run_test(test: &Test, file: &Path, text: &str, directives: &Directives) -> Re
         Test::Clif => {
             let program = lowered(&source)?;
             let options = hloc_jit::JitOptions { baseline_cpu: true, ..hloc_jit::JitOptions::default() };
-            let text = hloc_jit::clif_text(&program, &options).map_err(|error| error.to_string())?;
-            check_snapshot(file, test.stage(), &text)
+            let texts = program.kernels.values().map(|kernel| hloc_jit::clif_text(kernel, &options));
+            let texts: Vec<String> = texts.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+            check_snapshot(file, test.stage(), &texts.join("\n"))
         }
         Test::Run => directives.runs.iter().try_for_each(|run| check_run(&source, run)),
         Test::Cli(arguments) => check_cli(file, arguments),
@@ -68,7 +69,8 @@ fn lowered(source: &Source) -> Result<hloc_loops::ir::Program, String> {
     let module = stages::verified(source)?;
     let pipeline = hloc_passes::Pipeline::default_pipeline();
     let module = pipeline.run(module, &mut |_, _| {}).map_err(|error| error.to_string())?;
-    hloc_loops::lower(&module).map_err(|error| error.to_string())
+    let program = hloc_loops::lower(&module).and_then(|program| hloc_loops::finish(program, true));
+    program.map_err(|error| error.to_string())
 }
 
 /// Compares with the snapshot beside the input, `NAME.STAGE.snap`.

@@ -50,6 +50,7 @@ pub fn verify_kernel(kernel: &Kernel) -> Result<(), KernelError> {
         clamps: vec![None; kernel.values.len()],
         open: vec![None; kernel.vars.len()],
         conditions: Vec::new(),
+        impossible: 0,
     };
     let checked = checker
         .extents()
@@ -74,6 +75,8 @@ struct Checker<'a> {
     open: Vec<Option<Interval>>,
     /// Ranges that hold here.
     conditions: Vec<IndexRange>,
+    /// How many of the conditions around are never true: what they guard never runs.
+    impossible: usize,
 }
 
 impl Bounds for Checker<'_> {
@@ -190,7 +193,7 @@ impl Checker<'_> {
             }
         }
         let within = |interval: Interval| interval.within(0, buffer.num_elements());
-        if index.interval(self).is_some_and(within) {
+        if self.impossible > 0 || index.interval(self).is_some_and(within) {
             return Ok(());
         }
         let mut text = String::new();
@@ -311,6 +314,7 @@ impl Checker<'_> {
         let mut narrowed = Narrowed {
             conditions: self.conditions.len(),
             vars: Vec::new(),
+            impossible: 0,
         };
         match condition {
             Condition::Value(value) => {
@@ -321,6 +325,7 @@ impl Checker<'_> {
                     for value in range.index.dynamic_values() {
                         self.type_of(value)?;
                     }
+                    narrowed.impossible += usize::from(self.is_impossible(range));
                     self.conditions.push(range.clone());
                     for term in range.index.terms() {
                         narrowed.vars.extend(self.narrow_var(range, term));
@@ -328,7 +333,15 @@ impl Checker<'_> {
                 }
             }
         }
+        self.impossible += narrowed.impossible;
         Ok(narrowed)
+    }
+
+    /// Whether the bounds known so far rule the range out.
+    fn is_impossible(&self, range: &IndexRange) -> bool {
+        let empty = range.low >= range.high;
+        let apart = |bounds: Interval| bounds.high < range.low || range.high <= bounds.low;
+        empty || range.index.interval(self).is_some_and(apart)
     }
 
     /// A range of `c*var + rest` narrows the bounds of `var`; gives the bounds before.
@@ -361,6 +374,7 @@ impl Checker<'_> {
 
     fn leave_condition(&mut self, narrowed: Narrowed) {
         self.conditions.truncate(narrowed.conditions);
+        self.impossible -= narrowed.impossible;
         for (var, before) in narrowed.vars.into_iter().rev() {
             self.open[var.index()] = Some(before);
         }
@@ -479,5 +493,6 @@ impl Bounds for NoConditions<'_, '_> {
 /// What a condition changed.
 struct Narrowed {
     conditions: usize,
+    impossible: usize,
     vars: Vec<(VarId, Interval)>,
 }

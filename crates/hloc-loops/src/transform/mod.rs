@@ -17,8 +17,11 @@ use hloc_ir::Arena;
 
 use crate::ir::{Block, Kernel, Stmt, Value, ValueId, Var, VarId};
 
-/// The most statements a kernel may grow to by copying loop bodies.
-const MAX_STATEMENTS: usize = 2_000;
+/// The most statements a kernel may grow to by copying loop bodies, in times of what it had.
+const MAX_GROWTH: usize = 4;
+
+/// Statements that every kernel may grow by: small kernels may be cut into many parts.
+const FREE_GROWTH: usize = 64;
 
 /// The kernel with all transforms applied.
 #[must_use]
@@ -28,6 +31,7 @@ pub fn optimize(mut kernel: Kernel) -> Kernel {
         vars: std::mem::take(&mut kernel.vars),
         values: std::mem::take(&mut kernel.values),
         statements: count_statements(&body),
+        limit: MAX_GROWTH * count_statements(&body) + FREE_GROWTH,
     };
     let body = segments::segment(body, &mut names);
     let body = split::split(body, &mut names);
@@ -43,6 +47,8 @@ struct Names {
     values: Arena<ValueId, Value>,
     /// Statements in the kernel so far, copies included.
     statements: usize,
+    /// The most statements it may have.
+    limit: usize,
 }
 
 impl Names {
@@ -59,7 +65,7 @@ impl Names {
     /// Whether `copies` more of `block` keep the kernel below its size limit; counts them if so.
     fn may_copy(&mut self, block: &Block, copies: usize) -> bool {
         let grown = self.statements + copies * count_statements(block);
-        if grown > MAX_STATEMENTS {
+        if grown > self.limit {
             return false;
         }
         self.statements = grown;

@@ -109,10 +109,17 @@ fn split_for(stmt: &For, divisor: i64, names: &mut Names) -> For {
 
 /// Only a loop without inner loops may be a vector loop.
 fn innermost(kind: LoopKind, body: &Block) -> LoopKind {
-    let has_loop = body.iter().any(|stmt| matches!(stmt, Stmt::For(_)));
-    if has_loop && kind == LoopKind::Vector {
+    if kind == LoopKind::Vector && has_loop(body) {
         LoopKind::Serial
     } else {
         kind
     }
+}
+
+fn has_loop(block: &Block) -> bool {
+    block.iter().any(|stmt| match stmt {
+        Stmt::Let { .. } | Stmt::Store { .. } => false,
+        Stmt::For(_) => true,
+        Stmt::If(stmt) => has_loop(&stmt.then) || has_loop(&stmt.otherwise),
+    })
 }
