@@ -329,25 +329,3 @@ fn printed_literals_read_back_bit_for_bit() {
         }
     }
 }
-
-/// Run with `cargo test --release -p hloc-parser -- --ignored`; slower machines may fail it.
-#[test]
-#[ignore = "a measurement, not a check"]
-fn throughput() {
-    for element_type in ["f32", "s32", "f64", "bf16"] {
-        let value = |i: i64| match element_type {
-            "s32" => format!("{}, ", i * 7919 % 1_000_003 - 500_000),
-            "f64" => format!("{}, ", (i * 7919 % 1_000_003) as f64 / 377.0),
-            _ => format!("{}, ", (i * 7919 % 1_000_003) as f32 / 37.7),
-        };
-        let count = 1_000_000;
-        let text = format!("{{{}}}", (0..count).map(value).collect::<String>());
-        let start = std::time::Instant::now();
-        let read = read_literal(&text, 0, &shape(element_type, &[count]));
-        let rate = text.len() as f64 / start.elapsed().as_secs_f64() / 1e6;
-        assert!(
-            read.is_ok() && rate > 400.0,
-            "{element_type}: {rate:.0} MB/s"
-        );
-    }
-}
