@@ -251,8 +251,9 @@ impl<'t> Parser<'t> {
             self.cursor.skip_blank()?;
             ahead = self.cursor.at();
         }
-        self.cursor.check_depth(ahead)?;
-        if self.cursor.eat(b'(') {
+        if self.cursor.peek() == Some(b'(') {
+            self.cursor.check_depth(ahead)?;
+            self.cursor.expect(b'(')?;
             self.cursor.take_payload()?;
             self.cursor.skip_blank()?;
             if self.cursor.rest().starts_with("->") {

@@ -153,6 +153,7 @@ fn describe(rule: Rule) -> &'static str {
             "an accuracy such as `{mode=highest}` or `{tolerance={atol=1,rtol=0.1,ulps=2}}`"
         }
         Rule::sharding => "a sharding such as `{replicated}`",
+        Rule::origin => "an origin such as `{{\"name\"}}`",
         Rule::metadata => "metadata such as `{op_name=\"a\" source_line=1}`",
         Rule::frontend_key => "an attribute such as `key=`",
         Rule::statistics => "statistics such as `{visualizing_index=0,name=1.5}`",

@@ -31,11 +31,6 @@ impl<'t> Cursor<'t> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// The whole text.
-    pub(crate) fn text(&self) -> &'t str {
-        self.text
-    }
-
     /// The text from `start` up to the place.
     pub(crate) fn text_from(&self, start: usize) -> &'t str {
         &self.text[start..self.at]

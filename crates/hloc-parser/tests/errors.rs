@@ -371,3 +371,36 @@ fn the_deepest_accepted_nesting_fits_a_small_stack() {
         });
     thread.expect("spawned").join().expect("no overflow");
 }
+
+#[test]
+fn damaged_text_gives_errors_at_places_of_the_text() {
+    let text = "HloModule m, entry_computation_layout={(f32[4]{0})->f32[4]{0}}\n\
+        sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n\
+        ENTRY %e (x: f32[4]) -> f32[4] { %x = f32[4]{0:T(8)} parameter(0), sharding={devices=[2]<=[2]}\n\
+        s = f32[] constant(0) /* é */ w = f32[4] reduce-window(x, s), window={size=3 pad=1_1}, to_apply=sum\n\
+        q = ((f32[4]), f32[4], s32[]) negate-start(w) d = f32[4] negate-done(q)\n\
+        ROOT r = f32[4] add(f32[4] d, negate(x)), metadata={op_name=\"a\\n\" source_line=3}, \
+        backend_config={\"k\": [1, {}]} }";
+    let source = Source::new("t.hlo", text).expect("short");
+    hloc_parser::parse(&source).expect("whole");
+    let boundaries: Vec<usize> = (0..text.len())
+        .filter(|at| text.is_char_boundary(*at))
+        .collect();
+    for at in boundaries {
+        let next = at + text[at..].chars().next().map_or(0, char::len_utf8);
+        for damaged in [
+            text[..at].to_owned(),
+            format!("{}{}", &text[..at], &text[next..]),
+            format!("{}\"{}", &text[..at], &text[at..]),
+            format!("{}({}", &text[..at], &text[at..]),
+            format!("{}}}{}", &text[..at], &text[next..]),
+        ] {
+            let source = Source::new("t.hlo", damaged).expect("short");
+            if let Err(errors) = hloc_parser::parse(&source) {
+                let span = errors[0].primary.span;
+                let place = source.text().get(span.range());
+                assert!(!span.is_none() && place.is_some(), "{:?}", errors[0]);
+            }
+        }
+    }
+}

@@ -409,12 +409,35 @@ fn shardings_of_every_form_are_read() {
         "{manual shard_like 1 metadata={op_name=\"a\"}}",
         "{{replicated}, {maximal device=1}}",
         "{mesh[\"x\"=2], [{\"x\"},{?}], replicated={\"x\"}, unreduced={}, manual={}}",
+        "{mesh[\"x\"=2,\"y\"=2], device_ids=(3,2,1,0), [{\"x\",?}]}",
         "{maximal_mesh[device_id=0]}",
+        "{}",
     ] {
         let root = root(&format!("r = f32[4] negate(x), sharding={text}"));
         let common = root.attributes.expect("written");
         assert_eq!(common.sharding.as_deref(), Some(text));
     }
+}
+
+#[test]
+fn origins_of_every_form_are_read() {
+    for text in [
+        "{}",
+        "{{}}",
+        "{{\"p\" {0,1}}}",
+        "{({\"x\" {0}}, ({\"y\"}, {}))}",
+        "{[synthetic_call]}",
+    ] {
+        let root = root(&format!("r = f32[4] negate(x), origin={text}"));
+        let common = root.attributes.expect("written");
+        assert_eq!(common.origin.as_deref(), Some(text));
+    }
+}
+
+#[test]
+fn empty_attributes_say_nothing() {
+    let root = root("r = f32[4] negate(x), frontend_attributes={}, control-predecessors={}");
+    assert_eq!(root.attributes, None);
 }
 
 #[test]

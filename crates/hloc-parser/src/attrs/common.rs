@@ -45,7 +45,7 @@ impl<'t> Parser<'t> {
             "control-predecessors" => {
                 common.control_predecessors = self.control_predecessors(scope)?;
             }
-            "origin" => common.origin = Some(canonical(self.cursor.take_hlo_braces()?)?),
+            "origin" => common.origin = Some(self.origin()?),
             "metadata" => common.metadata = Some(self.metadata()?),
             _ => common.backend_config = Some(self.backend_config()?),
         }

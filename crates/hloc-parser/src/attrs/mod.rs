@@ -105,6 +105,8 @@ impl<'t> Parser<'t> {
             self.cursor.skip_blank()?;
             if self.cursor.peek() != Some(b',') {
                 self.cursor.move_to(end);
+                let nothing = CommonAttributes::default();
+                attributes.common = attributes.common.filter(|common| **common != nothing);
                 return Ok(attributes);
             }
             let name = values::only_child(self.cursor.take(Rule::attribute_name)?);

@@ -4,7 +4,7 @@ use hloc_diag::{Diagnostic, Span};
 use hloc_ir::Metadata;
 
 use crate::Parsed;
-use crate::grammar::{Node, Rule, match_at};
+use crate::grammar::{Node, Rule};
 use crate::module::Parser;
 use crate::split::canonical;
 use crate::values;
@@ -83,14 +83,22 @@ impl<'t> Parser<'t> {
 
     /// `{replicated}` and the other forms, as canonical text.
     pub(crate) fn sharding(&mut self) -> Parsed<Box<str>> {
+        self.checked_text(Rule::sharding)
+    }
+
+    /// `{{"p"}}` and the other forms, as canonical text.
+    pub(crate) fn origin(&mut self) -> Parsed<Box<str>> {
+        self.checked_text(Rule::origin)
+    }
+
+    /// Canonical text of what `rule` matches; the rule may recurse and begins and ends with a brace.
+    fn checked_text(&mut self, rule: Rule) -> Parsed<Box<str>> {
         let start = self.cursor.at();
-        let text = self.cursor.take_hlo_braces()?;
-        let matched = match_at(Rule::sharding, self.cursor.text(), start)?;
-        if matched.as_str().len() != text.len() {
-            self.cursor.move_to(start + matched.as_str().len());
-            return Err(self.cursor.expected("the end of the sharding"));
-        }
-        canonical(text)
+        let end = start + self.cursor.take_hlo_braces()?.len();
+        self.cursor.move_to(start);
+        let node = self.cursor.take(rule)?;
+        self.cursor.move_to(end);
+        canonical(node.as_str())
     }
 }
 

@@ -80,7 +80,7 @@ impl<'t> Parser<'t> {
         let span = self.cursor.span_of(&form);
         if form.as_rule() == Rule::accuracy_mode {
             let mode = values::only_child(form);
-            return match mode.as_str() {
+            return match &*mode.as_str().to_ascii_lowercase() {
                 "highest" => Ok(ResultAccuracy::Highest),
                 "default" => Ok(ResultAccuracy::Default),
                 other => {
