@@ -30,7 +30,7 @@ pub(crate) struct IntKind {
 }
 
 impl IntKind {
-    const fn new(ty: Type, bits: u32, signed: bool) -> Kind {
+    const fn kind(ty: Type, bits: u32, signed: bool) -> Kind {
         Kind::Int(IntKind { ty, bits, signed })
     }
 
@@ -60,20 +60,20 @@ impl Kind {
     pub(crate) fn of(ty: ElementType) -> Kind {
         match ty {
             ElementType::Pred => Kind::Pred,
-            ElementType::S1 => IntKind::new(types::I8, 1, true),
-            ElementType::S2 => IntKind::new(types::I8, 2, true),
-            ElementType::S4 => IntKind::new(types::I8, 4, true),
-            ElementType::S8 => IntKind::new(types::I8, 8, true),
-            ElementType::S16 => IntKind::new(types::I16, 16, true),
-            ElementType::S32 => IntKind::new(types::I32, 32, true),
-            ElementType::S64 => IntKind::new(types::I64, 64, true),
-            ElementType::U1 => IntKind::new(types::I8, 1, false),
-            ElementType::U2 => IntKind::new(types::I8, 2, false),
-            ElementType::U4 => IntKind::new(types::I8, 4, false),
-            ElementType::U8 => IntKind::new(types::I8, 8, false),
-            ElementType::U16 => IntKind::new(types::I16, 16, false),
-            ElementType::U32 => IntKind::new(types::I32, 32, false),
-            ElementType::U64 => IntKind::new(types::I64, 64, false),
+            ElementType::S1 => IntKind::kind(types::I8, 1, true),
+            ElementType::S2 => IntKind::kind(types::I8, 2, true),
+            ElementType::S4 => IntKind::kind(types::I8, 4, true),
+            ElementType::S8 => IntKind::kind(types::I8, 8, true),
+            ElementType::S16 => IntKind::kind(types::I16, 16, true),
+            ElementType::S32 => IntKind::kind(types::I32, 32, true),
+            ElementType::S64 => IntKind::kind(types::I64, 64, true),
+            ElementType::U1 => IntKind::kind(types::I8, 1, false),
+            ElementType::U2 => IntKind::kind(types::I8, 2, false),
+            ElementType::U4 => IntKind::kind(types::I8, 4, false),
+            ElementType::U8 => IntKind::kind(types::I8, 8, false),
+            ElementType::U16 => IntKind::kind(types::I16, 16, false),
+            ElementType::U32 => IntKind::kind(types::I32, 32, false),
+            ElementType::U64 => IntKind::kind(types::I64, 64, false),
             ElementType::F4E2M1Fn
             | ElementType::F6E2M3Fn
             | ElementType::F6E3M2Fn

@@ -83,16 +83,13 @@ impl Machine for Clif<'_, '_> {
     fn div(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().fdiv(a, b)
     }
-    fn sqrt(&mut self, a: Value) -> Value {
-        self.b.ins().sqrt(a)
-    }
     fn to_bits(&mut self, a: Value) -> Value {
         self.cast(types::I32, a)
     }
-    fn from_bits(&mut self, a: Value) -> Value {
+    fn float_of_bits(&mut self, a: Value) -> Value {
         self.cast(types::F32, a)
     }
-    fn from_int(&mut self, a: Value) -> Value {
+    fn float_of_int(&mut self, a: Value) -> Value {
         let ty = self.ty(types::F32);
         self.b.ins().fcvt_from_sint(ty, a)
     }
@@ -122,9 +119,6 @@ impl Machine for Clif<'_, '_> {
     }
     fn lt(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().fcmp(FloatCC::LessThan, a, b)
-    }
-    fn is_nan(&mut self, a: Value) -> Value {
-        self.b.ins().fcmp(FloatCC::Unordered, a, a)
     }
     fn ilt(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().icmp(IntCC::SignedLessThan, a, b)

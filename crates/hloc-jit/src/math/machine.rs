@@ -24,15 +24,13 @@ pub(crate) trait Machine {
     fn mul(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
     /// Quotient.
     fn div(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
-    /// Square root.
-    fn sqrt(&mut self, a: Self::Float) -> Self::Float;
 
     /// The bits of a float.
     fn to_bits(&mut self, a: Self::Float) -> Self::Bits;
     /// The float of bits.
-    fn from_bits(&mut self, a: Self::Bits) -> Self::Float;
+    fn float_of_bits(&mut self, a: Self::Bits) -> Self::Float;
     /// The nearest float of a signed integer.
-    fn from_int(&mut self, a: Self::Bits) -> Self::Float;
+    fn float_of_int(&mut self, a: Self::Bits) -> Self::Float;
 
     /// Wrapping sum.
     fn iadd(&mut self, a: Self::Bits, b: Self::Bits) -> Self::Bits;
@@ -53,8 +51,6 @@ pub(crate) trait Machine {
 
     /// Whether `a < b`; no if either is NaN.
     fn lt(&mut self, a: Self::Float, b: Self::Float) -> Self::Mask;
-    /// Whether `a` is NaN.
-    fn is_nan(&mut self, a: Self::Float) -> Self::Mask;
     /// Whether `a < b` as signed integers.
     fn ilt(&mut self, a: Self::Bits, b: Self::Bits) -> Self::Mask;
     /// Whether the bits are the same.

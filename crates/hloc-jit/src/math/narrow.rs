@@ -66,14 +66,14 @@ impl Layout {
 /// Bits of a type that is no narrow float pass unchanged.
 pub(crate) fn widen<M: Machine>(m: &mut M, ty: ElementType, bits: M::Bits) -> M::Float {
     let Some(layout) = layout(ty) else {
-        return m.from_bits(bits);
+        return m.float_of_bits(bits);
     };
     if !layout.format.has_sign {
         return widen_power(m, bits);
     }
     if layout.is_upper_half() {
         let wide = m.shl(bits, 16);
-        return m.from_bits(wide);
+        return m.float_of_bits(wide);
     }
     let mask = m.bits(layout.magnitude_mask());
     let magnitude = m.and(bits, mask);
@@ -81,7 +81,7 @@ pub(crate) fn widen<M: Machine>(m: &mut M, ty: ElementType, bits: M::Bits) -> M:
     let sign = m.shl(sign, 32 - layout.bits);
     // The exponent field stays; the product moves its bias, and makes subnormal numbers normal.
     let shifted = m.shl(magnitude, layout.dropped);
-    let shifted_float = m.from_bits(shifted);
+    let shifted_float = m.float_of_bits(shifted);
     let scale = m.float(f32::from_bits(Layout::power_of_two(
         127 - layout.format.bias,
     )));
@@ -109,7 +109,7 @@ pub(crate) fn widen<M: Machine>(m: &mut M, ty: ElementType, bits: M::Bits) -> M:
         }
     };
     let signed = m.or(wide, sign);
-    m.from_bits(signed)
+    m.float_of_bits(signed)
 }
 
 /// Widening of `f8e8m0fnu`: the exponent field of an `f32`, of which 0 is a subnormal number.
@@ -122,7 +122,7 @@ fn widen_power<M: Machine>(m: &mut M, bits: M::Bits) -> M::Float {
     let normal = m.shl(bits, WIDE);
     let wide = m.select_bits(is_least, least, normal);
     let wide = m.select_bits(is_nan, nan, wide);
-    m.from_bits(wide)
+    m.float_of_bits(wide)
 }
 
 /// The value of the format nearest to `value`, ties to even, as an `f32`.
@@ -149,7 +149,7 @@ pub(crate) fn round<M: Machine>(m: &mut M, ty: ElementType, value: M::Float) -> 
         let zero = m.xor(sign, flip);
         let signed = m.or(rounded, sign);
         let result = m.select_bits(is_nan, zero, signed);
-        return m.from_bits(result);
+        return m.float_of_bits(result);
     }
     let nan = m.bits(QUIET_NAN);
     let rounded = m.select_bits(is_nan, nan, rounded);
@@ -159,7 +159,7 @@ pub(crate) fn round<M: Machine>(m: &mut M, ty: ElementType, value: M::Float) -> 
         let is_zero = m.ieq(rounded, zero);
         result = m.select_bits(is_zero, zero, result);
     }
-    m.from_bits(result)
+    m.float_of_bits(result)
 }
 
 /// Rounding of a magnitude as if the exponent had no upper end.
@@ -176,7 +176,7 @@ fn round_magnitude<M: Machine>(m: &mut M, layout: &Layout, magnitude: M::Bits) -
         return normal;
     }
     let magic = m.float(f32::from_bits(layout.magic()));
-    let float = m.from_bits(magnitude);
+    let float = m.float_of_bits(magnitude);
     let aligned = m.add(float, magic);
     let subnormal = m.sub(aligned, magic);
     let subnormal = m.to_bits(subnormal);
@@ -223,7 +223,7 @@ fn round_power<M: Machine>(m: &mut M, value: M::Float) -> M::Float {
     for bad in [overflows, is_not_finite, is_not_positive] {
         result = m.select_bits(bad, nan, result);
     }
-    m.from_bits(result)
+    m.float_of_bits(result)
 }
 
 /// The bits of a value that [`round`] gave, in the low bits of the lane.
@@ -250,7 +250,7 @@ pub(crate) fn narrow<M: Machine>(m: &mut M, ty: ElementType, value: M::Float) ->
         m.float(f32::from_bits(layout.magic())),
         m.bits(layout.magic()),
     );
-    let float = m.from_bits(magnitude);
+    let float = m.float_of_bits(magnitude);
     let aligned = m.add(float, magic);
     let aligned = m.to_bits(aligned);
     let subnormal = m.isub(aligned, magic_bits);

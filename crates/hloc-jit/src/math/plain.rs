@@ -28,16 +28,13 @@ impl Machine for Plain {
     fn div(&mut self, a: f32, b: f32) -> f32 {
         a / b
     }
-    fn sqrt(&mut self, a: f32) -> f32 {
-        a.sqrt()
-    }
     fn to_bits(&mut self, a: f32) -> u32 {
         a.to_bits()
     }
-    fn from_bits(&mut self, a: u32) -> f32 {
+    fn float_of_bits(&mut self, a: u32) -> f32 {
         f32::from_bits(a)
     }
-    fn from_int(&mut self, a: u32) -> f32 {
+    fn float_of_int(&mut self, a: u32) -> f32 {
         a.cast_signed() as f32
     }
     fn iadd(&mut self, a: u32, b: u32) -> u32 {
@@ -66,9 +63,6 @@ impl Machine for Plain {
     }
     fn lt(&mut self, a: f32, b: f32) -> bool {
         a < b
-    }
-    fn is_nan(&mut self, a: f32) -> bool {
-        a.is_nan()
     }
     fn ilt(&mut self, a: u32, b: u32) -> bool {
         a.cast_signed() < b.cast_signed()

@@ -63,7 +63,7 @@ impl Emitter<'_, '_> {
             Kind::Float(float) => self.int_to_float(from, float, value),
             Kind::Narrow(_) => {
                 let exact = self.int_to_odd_float(from, value);
-                let odd = self.to_odd_single(exact);
+                let odd = self.odd_single(exact);
                 self.rounded(to, odd)
             }
             Kind::Complex(part) => self.int_to_float(from, part, value),
@@ -120,7 +120,7 @@ impl Emitter<'_, '_> {
 
     /// The `f64` as an `f32`, rounded to odd: truncated, with the last bit set if that lost anything. It
     /// then rounds to any narrower float as the `f64` itself would.
-    fn to_odd_single(&mut self, value: Value) -> Value {
+    fn odd_single(&mut self, value: Value) -> Value {
         if self.b.func.dfg.value_type(value) == types::F32 {
             return value;
         }
@@ -156,7 +156,7 @@ impl Emitter<'_, '_> {
             Kind::Int(kind) => self.float_to_int(kind, value),
             Kind::Float(float) => self.float_to_float(float, value),
             Kind::Narrow(_) => {
-                let odd = self.to_odd_single(value);
+                let odd = self.odd_single(value);
                 self.rounded(to, odd)
             }
             Kind::Complex(part) => self.float_to_float(part, value),
@@ -254,16 +254,14 @@ impl Emitter<'_, '_> {
         exponent_bits: u32,
         mantissa_bits: u32,
     ) -> Result<Reg, JitError> {
-        let own = match ty {
-            ElementType::F16 => (types::I16, 5, 10),
-            ElementType::BF16 => (types::I16, 8, 7),
-            _ => match Kind::of(ty) {
-                Kind::Float(types::F64) => (types::I64, 11, 52),
-                Kind::Float(_) | Kind::Narrow(_) => (types::I32, 8, 23),
-                Kind::Pred | Kind::Int(_) | Kind::Complex(_) => {
-                    return Err(self.unsupported("reduce-precision", ty));
-                }
-            },
+        let own = match Kind::of(ty) {
+            Kind::Narrow(ElementType::F16) => (types::I16, 5, 10),
+            Kind::Narrow(ElementType::BF16) => (types::I16, 8, 7),
+            Kind::Float(types::F64) => (types::I64, 11, 52),
+            Kind::Float(_) | Kind::Narrow(_) => (types::I32, 8, 23),
+            Kind::Pred | Kind::Int(_) | Kind::Complex(_) => {
+                return Err(self.unsupported("reduce-precision", ty));
+            }
         };
         let is_half = own.0 == types::I16;
         let bits = if is_half {

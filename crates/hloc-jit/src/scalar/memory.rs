@@ -10,7 +10,7 @@ use crate::math::narrow;
 use crate::repr::{Kind, Reg, bits_type};
 
 /// Accesses never trap and may be reordered with others that do not overlap.
-pub(crate) const FLAGS: MemFlagsData = MemFlagsData::trusted();
+const FLAGS: MemFlagsData = MemFlagsData::trusted();
 
 /// For bitcasts between a register and a same-sized one.
 pub(crate) const CAST: MemFlagsData = MemFlagsData::new().with_endianness(Endianness::Little);

@@ -9,7 +9,7 @@ mod int;
 mod memory;
 
 pub(crate) use compare::{float_condition, int_condition};
-pub(crate) use memory::{CAST, FLAGS};
+pub(crate) use memory::CAST;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};

@@ -1,14 +1,18 @@
 //! Lanes from memory and scalars, and back.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use hloc_ir::ElementType;
 
 use super::{Lane, Vectors, Width};
 use crate::math::clif::Clif;
 use crate::math::narrow;
 use crate::repr::{IntKind, Reg};
-use crate::scalar::{CAST, FLAGS};
+use crate::scalar::CAST;
+
+/// Vectors are aligned as their elements are, not as a whole: without AVX, Cranelift would take the promise
+/// of alignment as leave to use memory operands that fault.
+const FLAGS: MemFlagsData = MemFlagsData::new().with_notrap();
 
 impl Vectors<'_, '_, '_> {
     /// The same bits as another vector type.

@@ -57,7 +57,8 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
     let sums = sums.collect::<Option<Vec<_>>>()?;
     let all_vary = |reduction: &Reduction| analysis.varying.contains(&reduction.element);
     let straight = !analysis.has_inner_blocks && analysis.stores == 0;
-    if !reductions.is_empty() && !(straight && reductions.iter().all(all_vary)) {
+    let is_fold = straight && reductions.iter().all(all_vary);
+    if !reductions.is_empty() && !is_fold {
         return None;
     }
     analysis.types.extend(sums.iter().copied());
