@@ -9,12 +9,13 @@
 //! what makes them. A fold takes at most [`MAX_BYTES`] of operands and result and all folds of a run
 //! together [`MAX_TOTAL_BYTES`]. The result is never larger than the operands together, unless it is
 //! tiny ([`TINY_BYTES`]). What the evaluator refuses stays.
+//! The insides of fusions are left alone.
 
 use hloc_eval::evaluate_op;
-use hloc_ir::{InstrId, Literal, Module, Op, Opcode, StructuralOp};
+use hloc_ir::{Id, InstrId, Literal, Module, Op, Opcode, StructuralOp};
 use hloc_verify::VerifiedModule;
 
-use crate::module_rewriter::ModuleRewriter;
+use crate::module_rewriter::{ModuleRewriter, fused_computations};
 use crate::rewriter::Rewriter;
 use crate::{Pass, PassError};
 
@@ -41,7 +42,12 @@ impl Pass for ConstantFold {
     fn run(&self, module: &VerifiedModule) -> Result<Option<Module>, PassError> {
         let mut rewriter = ModuleRewriter::new(self.name(), module);
         let mut budget = MAX_TOTAL_BYTES;
+        let fused = fused_computations(module);
         for (id, computation) in module.computations.iter() {
+            if fused[id.index()] {
+                rewriter.keep(id);
+                continue;
+            }
             let mut rebuilt = rewriter.rewriter(id);
             for id in computation.instructions.ids() {
                 match fold(module, &rebuilt, id, &mut budget) {

@@ -7,7 +7,7 @@
 //! Operands of ops that the op table calls commutative may be swapped. Called computations are the same
 //! if they say the same under other names. Layouts do not matter. Left alone are instructions with
 //! effects or control predecessors, random ones, parameters and `bitcast`. The later ones go; what only
-//! they used stays for `dce`.
+//! they used stays for `dce`. The insides of fusions are left alone.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,13 +15,13 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use hloc_ir::{
-    BinaryOp, Computation, ComputationId, InstrId, Instruction, Module, Op, Operands, Shape,
+    BinaryOp, Computation, ComputationId, Id, InstrId, Instruction, Module, Op, Operands, Shape,
     SideTable,
 };
 use hloc_verify::VerifiedModule;
 
 use crate::effects::{Effect, Effects};
-use crate::module_rewriter::ModuleRewriter;
+use crate::module_rewriter::{ModuleRewriter, fused_computations};
 use crate::rewriter::Rewriter;
 use crate::structural_hash::{hash_op, hash_shape};
 use crate::{Pass, PassError};
@@ -43,7 +43,12 @@ impl Pass for Cse {
         let effects = Effects::of(module);
         let equal = equal_computations(module);
         let mut rewriter = ModuleRewriter::new(self.name(), module);
-        for (id, _) in module.computations.iter() {
+        let fused = fused_computations(module);
+        for id in module.computations.ids() {
+            if fused[id.index()] {
+                rewriter.keep(id);
+                continue;
+            }
             let rebuilt = share(rewriter.rewriter(id), &effects, &equal);
             rewriter.place(id, rebuilt);
         }

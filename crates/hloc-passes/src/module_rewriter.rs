@@ -3,10 +3,25 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use hloc_ir::{Arena, Computation, ComputationId, Id, Module, Name};
+use hloc_ir::{Arena, Computation, ComputationId, Id, Module, Name, Op};
 
 use crate::names::Names;
 use crate::rewriter::Rewriter;
+
+/// Which computations are the insides of fusions.
+///
+/// Passes that may leave unused instructions keep away from them: a fusion has none (`fusion_c4`).
+pub(crate) fn fused_computations(module: &Module) -> Vec<bool> {
+    let mut fused = vec![false; module.computations.len()];
+    for computation in module.computations.values() {
+        for instruction in computation.instructions.values() {
+            if let Op::Fusion { calls, .. } = instruction.op {
+                fused[calls.index()] = true;
+            }
+        }
+    }
+    fused
+}
 
 /// Where each old computation now is.
 #[derive(Clone)]
@@ -56,6 +71,15 @@ impl<'m> ModuleRewriter<'m> {
         self.changed |= changed;
         let new = self.computations.push(computation);
         self.map.0[id.index()].set(Some(new));
+    }
+
+    /// Copies the old computation `id` as it is.
+    pub(crate) fn keep(&mut self, id: ComputationId) {
+        let mut rebuilt = self.rewriter(id);
+        for instruction in self.old.computations[id].instructions.ids() {
+            rebuilt.copy(instruction);
+        }
+        self.place(id, rebuilt);
     }
 
     /// Leaves out an old computation, which nothing calls any more.

@@ -60,6 +60,16 @@ fn results_stay() {
         .iter()
         .map(|pass| Pipeline::from_names(&[pass.name()]).expect("the pass is listed"))
         .collect();
+    let late = [
+        "fusion",
+        "simplify",
+        "constant-fold",
+        "cse",
+        "dce",
+        "call-inline",
+        "fusion",
+    ];
+    pipelines.push(Pipeline::from_names(&late).expect("the passes are listed"));
     pipelines.extend([Pipeline::default_pipeline(), Pipeline::minimal()]);
     for (name, text) in PROGRAMS {
         let module = parsed(name, text);

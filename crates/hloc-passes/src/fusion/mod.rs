@@ -15,6 +15,12 @@
 //! that holds all its users, so no fusion depends on itself. If several hold users, it is copied into
 //! each if that is cheap, else it begins a fusion of its own. Copying and joining never repeat costly
 //! work: nothing costly is computed per element of a broadcast of it, or at two places of one kernel.
+//! Limits, in `plan` and `class`: 200 instructions and 32 operands of a fusion; 12 instructions of a
+//! chain that is copied, into 4 fusions at most (a `broadcast` or `iota` into any number); 8 cheap
+//! instructions of a chain that a `broadcast` repeats; 4 places of one kernel at which a cheap
+//! instruction is evaluated. What does not fit begins a fusion of its own, a `broadcast` too. The limits
+//! keep the result linear in the program. A second run finds nothing to do, but for views of values that
+//! the first run chose to store.
 //!
 //! Computations that other ops call per element (`reduce`, `sort`, …) or that are fusions already are
 //! left alone; so are instructions with control dependencies and dynamic dimensions.

@@ -15,7 +15,7 @@
 //! Each rule says what it keeps. Every bit stays, −0 and the payloads of NaN included, with one
 //! exception: where an arithmetic op or a conversion that does nothing is removed, a signaling NaN is
 //! not quieted. Instructions with control predecessors or dynamic dimensions are left alone. What is no
-//! longer used stays for `dce`.
+//! longer used stays for `dce`. The insides of fusions are left alone.
 
 mod algebra;
 mod hoist;
@@ -25,10 +25,10 @@ mod structure;
 #[cfg(test)]
 mod tests;
 
-use hloc_ir::{ArrayShape, InstrId, Module, Op, Operands, Shape};
+use hloc_ir::{ArrayShape, Id, InstrId, Module, Op, Operands, Shape};
 use hloc_verify::VerifiedModule;
 
-use crate::module_rewriter::ModuleRewriter;
+use crate::module_rewriter::{ModuleRewriter, fused_computations};
 use crate::rewriter::Rewriter;
 use crate::{Pass, PassError};
 
@@ -47,7 +47,12 @@ impl Pass for Simplify {
 
     fn run(&self, module: &VerifiedModule) -> Result<Option<Module>, PassError> {
         let mut rewriter = ModuleRewriter::new(self.name(), module);
+        let fused = fused_computations(module);
         for (id, computation) in module.computations.iter() {
+            if fused[id.index()] {
+                rewriter.keep(id);
+                continue;
+            }
             let mut simplifier = Simplifier {
                 module,
                 rebuilt: rewriter.rewriter(id),
