@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example embed`
 
+#![expect(clippy::print_stdout, reason = "an example shows its results")]
+
 use hloc::Array;
 
 const PROGRAM: &str = "

@@ -26,7 +26,7 @@ const INTERNAL: u8 = 70;
 pub(crate) struct Usage(String);
 
 impl Usage {
-    pub(crate) fn new(message: impl Into<String>) -> anyhow::Error {
+    pub(crate) fn error(message: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Usage(message.into()))
     }
 }
@@ -44,7 +44,7 @@ impl std::error::Error for Usage {}
 pub(crate) struct Wrong(String);
 
 impl Wrong {
-    pub(crate) fn new(message: impl Into<String>) -> anyhow::Error {
+    pub(crate) fn error(message: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Wrong(message.into()))
     }
 }

@@ -37,7 +37,7 @@ impl ProgramFile {
     pub(crate) fn into_text(self) -> anyhow::Result<(String, String)> {
         let text = String::from_utf8(self.bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            Wrong::new(format!(
+            Wrong::error(format!(
                 "`{}` is not UTF-8 text: byte {at} cannot be read",
                 self.name
             ))

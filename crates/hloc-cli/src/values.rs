@@ -34,7 +34,7 @@ impl InputArgs {
             return Ok(Vec::new());
         }
         let names: Vec<String> = parameters.iter().map(Parameter::to_string).collect();
-        Err(Usage::new(format!(
+        Err(Usage::error(format!(
             "the program takes {}: give `--inputs FILE.npz` or `--random SEED`",
             names.join(", ")
         )))
@@ -65,7 +65,7 @@ fn read(path: &str, parameters: &[Parameter]) -> anyhow::Result<Vec<Array>> {
         let (name, array) = by(&numbered)
             .or_else(|| by(&parameter.name))
             .ok_or_else(|| {
-                Usage::new(format!(
+                Usage::error(format!(
                     "`{path}` has neither `{numbered}` nor `{}` for the parameter {parameter}; it has {}",
                     parameter.name,
                     listed(&seen)

@@ -73,11 +73,13 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Status> {
         print(&built(&format!("{name} -> {path}"), &executable))?;
         return Ok(Status::Fine);
     };
-    if emit == Emit::Hlo || emit == Emit::Graph || emit == Emit::Loops {
-        if !args.stats {
-            let text = front_text(emit, &compiler, file)?;
-            return deliver(args, text.as_bytes());
-        }
+    let needs_code = match emit {
+        Emit::Hlo | Emit::Graph | Emit::Loops => args.stats,
+        Emit::Clif | Emit::Asm | Emit::Obj => true,
+    };
+    if !needs_code {
+        let text = front_text(emit, &compiler, file)?;
+        return deliver(args, text.as_bytes());
     }
     let executable = build(&compiler, file, false)?.executable;
     let bytes = product(emit, &compiler, &executable)?;
@@ -126,7 +128,7 @@ fn each_kernel(
 }
 
 fn refused(error: JitError) -> anyhow::Error {
-    Wrong::new(error.to_string())
+    Wrong::error(error.to_string())
 }
 
 /// Writes to the file asked for, or to stdout.
@@ -157,13 +159,13 @@ fn output_path(args: &CompileArgs) -> anyhow::Result<String> {
 /// The input's path with another suffix.
 fn with_suffix(args: &CompileArgs, suffix: &str) -> anyhow::Result<String> {
     if args.file == "-" {
-        return Err(Usage::new(
+        return Err(Usage::error(
             "standard input has no name: say where to write with `-o OUT`",
         ));
     }
     let path = Path::new(&args.file).with_extension(suffix);
     if path == Path::new(&args.file) {
-        return Err(Usage::new(format!(
+        return Err(Usage::error(format!(
             "`{}` would be overwritten: say where to write with `-o OUT`",
             args.file
         )));

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
     if let Some(nearest) = nearest(code) {
         message.push_str(&format!("; did you mean `{nearest}`?"));
     }
-    Err(Usage::new(message))
+    Err(Usage::error(message))
 }
 
 /// The code that is fewest edits away, if few enough to be a slip.

@@ -45,10 +45,10 @@ pub(crate) fn run(args: &OptArgs) -> anyhow::Result<Status> {
     let path = args
         .file
         .as_deref()
-        .ok_or_else(|| Usage::new("no file is given"))?;
+        .ok_or_else(|| Usage::error("no file is given"))?;
     let wanted = args.print_after.as_deref();
     if let Some(name) = wanted.filter(|name| *name != "all" && pass_named(name).is_none()) {
-        return Err(Usage::new(format!(
+        return Err(Usage::error(format!(
             "no pass is named `{name}`; there are {}",
             pass_names()
         )));

@@ -74,10 +74,10 @@ fn compare_with_evaluator(
     let shapes = entry.parameters.iter();
     let shapes = shapes.map(|id| &entry.instructions[*id].shape);
     let arguments = grouped(shapes, inputs)
-        .ok_or_else(|| Wrong::new("the inputs do not fit the program's parameters"))?;
+        .ok_or_else(|| Wrong::error("the inputs do not fit the program's parameters"))?;
     let start = Instant::now();
     let wanted = hloc_eval::evaluate(module, &arguments)
-        .map_err(|error| Wrong::new(format!("the evaluator cannot check this program: {error}")))?
+        .map_err(|error| Wrong::error(format!("the evaluator cannot check this program: {error}")))?
         .into_leaves();
     drop(progress);
     let mut differ = 0;

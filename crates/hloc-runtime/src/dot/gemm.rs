@@ -68,6 +68,19 @@ pub(super) struct Block<T> {
 }
 
 impl<T> Block<T> {
+    /// Whether the elements lie side by side.
+    pub(super) fn is_contiguous(&self) -> bool {
+        self.rows <= 1 || self.row_stride == self.columns
+    }
+
+    /// All elements, if they lie side by side.
+    pub(super) fn contiguous(&mut self) -> Option<&mut [T]> {
+        let len = self.rows * self.columns;
+        // SAFETY: as in `row`; rows that lie side by side make one slice.
+        self.is_contiguous()
+            .then(|| unsafe { std::slice::from_raw_parts_mut(self.first, len) })
+    }
+
     /// One row of the block.
     pub(super) fn row(&mut self, row: usize) -> &mut [T] {
         assert!(row < self.rows, "the row lies in the block");

@@ -11,5 +11,6 @@ mod plan;
 
 #[cfg(test)]
 mod tests;
+mod vector;
 
 pub(crate) use plan::DotPlan;

@@ -12,6 +12,7 @@ use hloc_tensor::Complex;
 use super::convert::{WorkElement, pack, unpack};
 use super::gemm::{self, Block, GemmElement, Matrix, Target};
 use super::plan::{DotPlan, Operand, Work, scratch_part};
+use super::vector;
 use crate::pool::WorkerPool;
 
 /// Less work than this, in nanoseconds, stays on one thread.
@@ -20,8 +21,8 @@ const SERIAL_BELOW: usize = 40_000;
 /// What one task should cost, in nanoseconds.
 const TASK_COST: usize = 40_000;
 
-/// No more blocks than this for one matrix.
-const MAX_BLOCKS: usize = 8;
+/// Rows or columns that a block should at least have: each block packs the other operand anew.
+const MIN_BLOCK: usize = 256;
 
 /// Sizes of blocks are multiples of this, to fit the tiles of `gemm`.
 const BLOCK_ALIGN: usize = 48;
@@ -52,11 +53,19 @@ impl Partition {
             Work::C128 => 3,
             Work::Integer => 1,
         };
-        let cost = m.saturating_mul(n).saturating_mul(k) / speed;
+        let products = m.saturating_mul(n).saturating_mul(k);
+        let cost = if m == 1 || n == 1 {
+            // Bound by memory: about a nanosecond for 2 elements of 4 bytes.
+            products.saturating_mul(work.element_type().size()) / 8
+        } else {
+            products / speed
+        };
         if cost.saturating_mul(batch) < SERIAL_BELOW {
             return Partition::Batch(batch.max(1));
         }
-        let blocks = (cost / TASK_COST).min(MAX_BLOCKS);
+        let packs = m > 1 && n > 1;
+        let min_block = if packs { MIN_BLOCK } else { BLOCK_ALIGN };
+        let blocks = (cost / TASK_COST).min(m.max(n) / min_block);
         if blocks < 2 {
             return Partition::Batch((TASK_COST / cost.max(1)).clamp(1, batch.max(1)));
         }
@@ -118,7 +127,7 @@ macro_rules! float_elements {
             fn multiply(k: usize, lhs: Matrix<'_, $ty>, rhs: Matrix<'_, $ty>, block: &mut Block<$ty>) {
                 if k == 0 || block.rows * block.columns * k <= PLAIN_UP_TO {
                     plain(k, lhs, rhs, block, <$ty as GemmElement>::ZERO, |sum, a, b| sum + a * b);
-                } else {
+                } else if !vector::multiply(k, lhs, rhs, block) {
                     gemm::multiply(k, lhs, rhs, block);
                 }
             }

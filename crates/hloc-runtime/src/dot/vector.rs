@@ -1,0 +1,137 @@
+//! Products of a matrix and a vector, which are bound by memory.
+//!
+//! Each sum is formed in a fixed order, by the same operations on every machine.
+
+#![expect(
+    unsafe_code,
+    reason = "functions compiled for wider vectors are called where the machine has them"
+)]
+
+use std::ops::{Add, Mul};
+
+use super::gemm::{Block, GemmElement, Matrix};
+
+/// Partial sums of one row: enough to fill registers and hide latency.
+const PARTS: usize = 32;
+
+/// Elements of a result that are summed up at once, small enough to stay in the first cache.
+const STRIP: usize = 1024;
+
+/// What can be added and multiplied.
+pub(super) trait Number: GemmElement + Add<Output = Self> + Mul<Output = Self> {}
+
+impl<T: GemmElement + Add<Output = T> + Mul<Output = T>> Number for T {}
+
+/// Computes the block if one side is a vector and the elements lie well; else says `false`.
+pub(super) fn multiply<T: Number>(
+    k: usize,
+    lhs: Matrix<'_, T>,
+    rhs: Matrix<'_, T>,
+    block: &mut Block<T>,
+) -> bool {
+    let (matrix, vector, rows) = if block.rows == 1 {
+        (rhs, lhs, block.columns)
+    } else if block.columns == 1 && block.is_contiguous() {
+        (lhs, rhs, block.rows)
+    } else {
+        return false;
+    };
+    let Some(vector) = vector.data.get(..k).filter(|_| vector.column_stride == 1) else {
+        return false;
+    };
+    let Some(result) = block.contiguous() else {
+        return false;
+    };
+    debug_assert_eq!(result.len(), rows, "the block is the result vector");
+    if matrix.column_stride == 1 {
+        run_rows(matrix, vector, result);
+    } else if matrix.row_stride == 1 {
+        run_columns(matrix, vector, result);
+    } else {
+        return false;
+    }
+    true
+}
+
+macro_rules! dispatched {
+    ($name:ident, $wide:ident, $plain:ident) => {
+        #[cfg(target_arch = "x86_64")]
+        #[target_feature(enable = "avx2")]
+        fn $wide<T: Number>(matrix: Matrix<'_, T>, vector: &[T], result: &mut [T]) {
+            $plain(matrix, vector, result);
+        }
+
+        fn $name<T: Number>(matrix: Matrix<'_, T>, vector: &[T], result: &mut [T]) {
+            #[cfg(target_arch = "x86_64")]
+            if std::arch::is_x86_feature_detected!("avx2") {
+                // SAFETY: the machine has the feature. The operations are the same, so the bits are.
+                unsafe { $wide(matrix, vector, result) };
+                return;
+            }
+            $plain(matrix, vector, result);
+        }
+    };
+}
+
+dispatched!(run_rows, wide_rows, rows);
+dispatched!(run_columns, wide_columns, columns);
+
+/// `result[i] = sum over l of matrix[i, l] * vector[l]` for contiguous rows.
+#[inline(always)]
+fn rows<T: Number>(matrix: Matrix<'_, T>, vector: &[T], result: &mut [T]) {
+    for (row, element) in result.iter_mut().enumerate() {
+        let row = &matrix.data[row * matrix.row_stride..][..vector.len()];
+        *element = inner_product(row, vector);
+    }
+}
+
+#[inline(always)]
+fn inner_product<T: Number>(a: &[T], b: &[T]) -> T {
+    let mut parts = [T::ZERO; PARTS];
+    let (a_chunks, b_chunks) = (a.chunks_exact(PARTS), b.chunks_exact(PARTS));
+    let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for (part, (a, b)) in parts.iter_mut().zip(a.iter().zip(b)) {
+            *part = *part + *a * *b;
+        }
+    }
+    for (part, (a, b)) in parts.iter_mut().zip(rest) {
+        *part = *part + *a * *b;
+    }
+    let mut width = PARTS / 2;
+    while width > 0 {
+        for at in 0..width {
+            parts[at] = parts[at] + parts[at + width];
+        }
+        width /= 2;
+    }
+    parts[0]
+}
+
+/// The same for contiguous columns, a strip of the result at a time.
+#[inline(always)]
+fn columns<T: Number>(matrix: Matrix<'_, T>, vector: &[T], result: &mut [T]) {
+    for (strip, sums) in result.chunks_mut(STRIP).enumerate() {
+        let column = |l: usize| {
+            let start = l * matrix.column_stride + strip * STRIP;
+            &matrix.data[start..][..sums.len()]
+        };
+        let mut totals = [T::ZERO; STRIP];
+        let totals = &mut totals[..sums.len()];
+        let mut l = 0;
+        while l + 4 <= vector.len() {
+            let [a, b, c, d] = [column(l), column(l + 1), column(l + 2), column(l + 3)];
+            let [x, y, z, w] = [vector[l], vector[l + 1], vector[l + 2], vector[l + 3]];
+            for (at, total) in totals.iter_mut().enumerate() {
+                *total = *total + a[at] * x + b[at] * y + c[at] * z + d[at] * w;
+            }
+            l += 4;
+        }
+        for (l, x) in vector.iter().enumerate().skip(l) {
+            for (total, a) in totals.iter_mut().zip(column(l)) {
+                *total = *total + *a * *x;
+            }
+        }
+        sums.copy_from_slice(totals);
+    }
+}
