@@ -359,6 +359,26 @@ fn custom_calls_take_all_their_attributes() {
 }
 
 #[test]
+fn literals_of_custom_calls_have_every_form() {
+    for text in [
+        "s32[]{:S(5)} 3",
+        "pred[] true",
+        "f32[] -inf",
+        "f32[] nan",
+        "f32[2]{0} {1, 2}",
+        "(s32[], f32[1]{0}) (1, {2})",
+    ] {
+        let body = format!(
+            "r = f32[4] custom-call(x), custom_call_target=\"a\", literal={text}, is_it_read={{}}"
+        );
+        let source = format!("e {{ x = f32[4] parameter(0) {body} }}");
+        let source = Source::new("t.hlo", source).expect("short");
+        let errors = hloc_parser::parse(&source).expect_err("the last attribute is unknown");
+        assert_eq!(source.slice(errors[0].primary.span), "is_it_read", "{text}");
+    }
+}
+
+#[test]
 fn common_attributes_stand_on_any_instruction() {
     let root = root(
         "r = f32[4] negate(x), sharding={devices=[2,1]0,1  last_tile_dim_replicate /*c*/}, \

@@ -226,6 +226,7 @@ impl<'t> Parser<'t> {
                 self.cursor.take_payload()?;
                 self.cursor.text_from(start)
             }
+            Some(b'a'..=b'z') => self.cursor.take(Rule::ident)?.as_str(),
             _ => self.cursor.take(Rule::number)?.as_str(),
         };
         let base = self.cursor.span_of_text(text).start;
