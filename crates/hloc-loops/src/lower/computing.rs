@@ -123,6 +123,8 @@ impl Builder<'_> {
             self.reduce_window(node, window, *to_apply, indices)
         } else if let Op::Dot { .. } = &instruction.op {
             self.dot(node, instruction, indices)
+        } else if let Op::Convolution { .. } = &instruction.op {
+            self.convolution(node, instruction, indices)
         } else if let Op::Map { to_apply, .. } = &instruction.op {
             self.map(node, instruction, *to_apply, indices)
         } else if let Op::PartitionId { .. } | Op::ReplicaId {} = &instruction.op {

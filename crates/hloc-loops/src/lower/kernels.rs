@@ -1,6 +1,6 @@
 //! Steps that are kernels: single instructions, fusions, updates of slices.
 
-use hloc_ir::{ComputationId, Id, InstrId, Instruction, Op, Shape};
+use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Op, Shape};
 
 use super::builder::{ArgSource, Bound, Builder, Built, Node};
 use super::dot::library_call;
@@ -38,8 +38,8 @@ impl<'m> Lowerer<'m> {
         self.stored(region, id, None)
     }
 
-    /// One kernel for a fusion, or its instructions one by one if that is not possible or if the library
-    /// is better at one of them.
+    /// One kernel for a fusion, or its instructions one by one if that is not possible, if the library
+    /// is better at one of them, or if one kernel would compute sums again and again.
     pub(super) fn fusion(
         &mut self,
         region: &mut Region<'m>,
@@ -48,7 +48,9 @@ impl<'m> Lowerer<'m> {
     ) -> Built<Leaves> {
         let computation = &self.module.computations[fused];
         let mut instructions = computation.instructions.values();
-        if instructions.any(|instruction| library_call(computation, instruction).is_some()) {
+        if repeats_loops(computation)
+            || instructions.any(|instruction| library_call(computation, instruction).is_some())
+        {
             return self.inlined(region, id, fused);
         }
         let mut root = computation.root;
@@ -434,6 +436,37 @@ impl<'m> Lowerer<'m> {
         }
         self.run(instruction, kernel)
     }
+}
+
+/// Whether one kernel for the computation would run a loop inside a loop for what a buffer could hold: a
+/// sum of sums, or a sum that is broadcast.
+fn repeats_loops(computation: &Computation) -> bool {
+    let mut holds_loop = vec![false; computation.instructions.len()];
+    for (id, instruction) in computation.instructions.iter() {
+        let from_loop = instruction
+            .operands
+            .iter()
+            .any(|operand| holds_loop[operand.index()]);
+        let is_loop = if let Op::Dot { .. }
+        | Op::Convolution { .. }
+        | Op::Reduce { .. }
+        | Op::ReduceWindow { .. } = &instruction.op
+        {
+            true
+        } else {
+            false
+        };
+        let is_repeated = if let Op::Broadcast { .. } = &instruction.op {
+            true
+        } else {
+            is_loop
+        };
+        if from_loop && is_repeated {
+            return true;
+        }
+        holds_loop[id.index()] = from_loop || is_loop;
+    }
+    false
 }
 
 /// The node of the computation around the kernel that a node stands for, if it is a parameter.

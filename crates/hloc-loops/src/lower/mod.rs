@@ -9,6 +9,7 @@ mod analysis;
 mod builder;
 mod computing;
 mod control;
+mod convolution;
 mod dot;
 mod elemental;
 mod kernels;

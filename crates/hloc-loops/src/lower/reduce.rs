@@ -16,7 +16,7 @@ use crate::ir::{Expr, IndexRange, LoopKind, ValueId};
 const BLOCK: i64 = 128;
 
 /// Gives one term of a sum for the loop variables of the summed dimensions.
-type Term<'t, 'a> = &'t mut dyn FnMut(&mut Builder<'a>, &[Index]) -> Built<ValueId>;
+pub(super) type Term<'t, 'a> = &'t mut dyn FnMut(&mut Builder<'a>, &[Index]) -> Built<ValueId>;
 
 impl<'a> Builder<'a> {
     /// An element of a `reduce`: loops over the reduced dimensions around the reducer's scalar code.
@@ -28,6 +28,11 @@ impl<'a> Builder<'a> {
         indices: &Indices,
     ) -> Built<ValueId> {
         let count = self.instruction(node).operands.len() / 2;
+        if dimensions.is_empty() {
+            // Nothing is combined: the operand itself, without the initial value.
+            let input = self.operand(node, node.leaf)?;
+            return self.value_at(input, indices);
+        }
         let input = self.operand(node, 0)?;
         let dims = self.shape(input)?.dims.to_vec();
         let is_reduced = |dim: usize| dimensions.contains(&(dim as i64));
@@ -124,7 +129,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The sum of `init` (if any) and all terms, as a value of `element_type`.
-    fn sum(
+    pub(super) fn sum(
         &mut self,
         element_type: ElementType,
         extents: &[i64],
@@ -378,7 +383,7 @@ impl<'a> Builder<'a> {
 }
 
 /// Where a window element lies in the dilated base, and what must hold for it to be an element there.
-fn window_place(
+pub(super) fn window_place(
     window: &Window,
     dims: &[i64],
     indices: &[Index],
@@ -457,7 +462,7 @@ fn loops(extents: &[i64], kind: LoopKind) -> Vec<(i64, LoopKind)> {
 }
 
 /// The type in which sums and products of `element_type` are formed: floats narrower than `f32` in `f32`.
-fn accumulator(element_type: ElementType) -> ElementType {
+pub(super) fn accumulator(element_type: ElementType) -> ElementType {
     if element_type.is_float() && element_type.bits() < 32 {
         ElementType::F32
     } else {
