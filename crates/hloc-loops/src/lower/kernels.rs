@@ -1,6 +1,8 @@
 //! Steps that are kernels: single instructions, fusions, updates of slices.
 
-use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Op, Shape};
+use hloc_ir::{
+    Computation, ComputationId, Id, InstrId, Instruction, Op, Opcode, Shape, StructuralOp,
+};
 
 use super::builder::{ArgSource, Bound, Builder, Built, Node};
 use super::dot::library_call;
@@ -438,30 +440,22 @@ impl<'m> Lowerer<'m> {
     }
 }
 
-/// Whether one kernel for the computation would run a loop inside a loop for what a buffer could hold: a
-/// sum of sums, or a sum that is broadcast.
+/// Whether one kernel for the computation would compute again and again what a buffer could hold: a sum of
+/// sums, a sum that is broadcast, or what a convolution reads.
 fn repeats_loops(computation: &Computation) -> bool {
     let mut holds_loop = vec![false; computation.instructions.len()];
     for (id, instruction) in computation.instructions.iter() {
-        let from_loop = instruction
-            .operands
-            .iter()
-            .any(|operand| holds_loop[operand.index()]);
-        let is_loop = if let Op::Dot { .. }
-        | Op::Convolution { .. }
-        | Op::Reduce { .. }
-        | Op::ReduceWindow { .. } = &instruction.op
-        {
-            true
-        } else {
-            false
+        let mut operands = instruction.operands.iter();
+        let from_loop = operands.any(|operand| holds_loop[operand.index()]);
+        let (is_loop, repeats) = match &instruction.op.opcode() {
+            Opcode::Structural(StructuralOp::Convolution) => return true,
+            Opcode::Structural(
+                StructuralOp::Dot | StructuralOp::Reduce | StructuralOp::ReduceWindow,
+            ) => (true, true),
+            Opcode::Structural(op) => (false, *op == StructuralOp::Broadcast),
+            Opcode::Unary(_) | Opcode::Binary(_) | Opcode::Ternary(_) => (false, false),
         };
-        let is_repeated = if let Op::Broadcast { .. } = &instruction.op {
-            true
-        } else {
-            is_loop
-        };
-        if from_loop && is_repeated {
+        if from_loop && repeats {
             return true;
         }
         holds_loop[id.index()] = from_loop || is_loop;
