@@ -88,6 +88,10 @@ fn reduce(
     let &[operand, initial] = &draft.operands[..] else {
         return None;
     };
+    if dimensions.is_empty() {
+        // Nothing is combined: the operand itself, without the initial value.
+        return Some(Step::Value(operand));
+    }
     let (from, to) = (cx.array(operand)?, static_array(&draft.shape)?.clone());
     if !dimensions.iter().all(|dim| from.dims[*dim as usize] == 1) {
         return None;
