@@ -78,8 +78,12 @@ fn the_crate_table_says_what_the_manifests_say() {
 fn unsafe_lies_in_the_documented_files() {
     let mut found: Vec<String> = rust_files()
         .iter()
-        .filter(|file| read(file).contains("#![expect(unsafe_code"))
+        .filter(|file| {
+            let text = read(file);
+            ["unsafe {", "unsafe fn", "unsafe impl"].iter().any(|word| text.contains(&format!(" {word}")))
+        })
         .map(|file| shown(file))
+        .filter(|file| file != "tests/src/tidy.rs")
         .collect();
     found.sort();
     let text = read(&repository().join("docs/architecture.md"));
