@@ -52,6 +52,20 @@ unsafe fn run_step(step: &Planned, workspace: &mut Workspace, pool: &WorkerPool)
                 plan.run(lhs, rhs, result, workspace.scratch.bytes_mut(), pool);
             }
         }
+        Planned::Routine {
+            routine,
+            inputs,
+            outputs,
+        } => {
+            // SAFETY: `Plan` has checked sizes and that the outputs overlap no other buffer.
+            let (inputs, mut outputs): (Vec<&[u8]>, Vec<&mut [u8]>) = unsafe {
+                (
+                    inputs.iter().map(|span| read(workspace, *span)).collect(),
+                    outputs.iter().map(|span| write(workspace, *span)).collect(),
+                )
+            };
+            routine.run(&inputs, &mut outputs, pool);
+        }
         Planned::Copy { from, to } => {
             let (source, target) = (workspace.pointer(from.buffer), workspace.pointer(*to));
             // SAFETY: both buffers have this size; `copy` permits overlap.

@@ -10,8 +10,12 @@ mod error;
 mod estimate;
 mod executable;
 mod execute;
+mod fft;
 mod plan;
 mod pool;
+mod random;
+mod routine;
+mod sort;
 #[cfg(test)]
 mod tests;
 

@@ -8,11 +8,13 @@ use hloc_jit::{CompiledKernels, KernelFn};
 use hloc_loops::ir::{
     Access, Buffer, BufferId, BufferKind, Kernel, LibraryCall, LibraryStep, Program, Step,
 };
+use hloc_loops::routine::RoutineCall;
 
 use crate::RunError;
 use crate::buffers::WorkspaceSize;
 use crate::dot::DotPlan;
 use crate::estimate::{Split, split};
+use crate::routine::Routine;
 
 /// One step, ready to run.
 #[derive(Debug)]
@@ -26,6 +28,11 @@ pub(crate) enum Planned {
         plan: Box<DotPlan>,
         operands: [Span; 2],
         result: Span,
+    },
+    Routine {
+        routine: Box<dyn Routine>,
+        inputs: Box<[Span]>,
+        outputs: Box<[Span]>,
     },
     Copy {
         from: Span,
@@ -228,7 +235,36 @@ impl Planner<'_> {
                     result,
                 })
             }
+            LibraryCall::Routine(call) => self.routine(call, step),
         }
+    }
+
+    /// No output of a routine overlaps an input or another output.
+    fn routine(&self, call: &RoutineCall, step: &LibraryStep) -> Result<Planned, RunError> {
+        if call.inputs.len() != step.inputs.len() || call.outputs.len() != step.outputs.len() {
+            return Err(invalid("a routine has more or fewer buffers than shapes"));
+        }
+        let mut inputs = Vec::with_capacity(step.inputs.len());
+        for (id, shape) in step.inputs.iter().zip(&call.inputs) {
+            self.has_shape(*id, shape)?;
+            inputs.push(self.span(*id)?);
+        }
+        let mut outputs: Vec<Span> = Vec::with_capacity(step.outputs.len());
+        for (id, shape) in step.outputs.iter().zip(&call.outputs) {
+            self.has_shape(*id, shape)?;
+            let output = self.writable(*id)?;
+            for other in inputs.iter().chain(&outputs) {
+                if output.bytes > 0 && other.bytes > 0 && self.overlap(*other, output)? {
+                    return Err(invalid("an output of a routine overlaps another buffer"));
+                }
+            }
+            outputs.push(output);
+        }
+        Ok(Planned::Routine {
+            routine: crate::routine::plan(call, self.program, self.kernels)?,
+            inputs: inputs.into(),
+            outputs: outputs.into(),
+        })
     }
 
     fn check_args(&self, kernel: &Kernel, args: &[BufferId]) -> Result<(), RunError> {

@@ -88,14 +88,11 @@ fn rows<T: Number>(matrix: Matrix<'_, T>, vector: &[T], result: &mut [T]) {
 #[inline(always)]
 fn inner_product<T: Number>(a: &[T], b: &[T]) -> T {
     let mut parts = [T::ZERO; PARTS];
-    let (a_chunks, b_chunks) = (a.chunks_exact(PARTS), b.chunks_exact(PARTS));
-    let rest = a_chunks.remainder().iter().zip(b_chunks.remainder());
-    for (a, b) in a_chunks.zip(b_chunks) {
-        for (part, (a, b)) in parts.iter_mut().zip(a.iter().zip(b)) {
-            *part = *part + *a * *b;
-        }
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks(), b.as_chunks());
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
+        add_products(&mut parts, a, b);
     }
-    for (part, (a, b)) in parts.iter_mut().zip(rest) {
+    for (part, (a, b)) in parts.iter_mut().zip(a_rest.iter().zip(b_rest)) {
         *part = *part + *a * *b;
     }
     let mut width = PARTS / 2;
@@ -106,6 +103,14 @@ fn inner_product<T: Number>(a: &[T], b: &[T]) -> T {
         width /= 2;
     }
     parts[0]
+}
+
+/// One product onto each partial sum. Arrays of a known length become vector registers.
+#[inline(always)]
+fn add_products<T: Number>(parts: &mut [T; PARTS], a: &[T; PARTS], b: &[T; PARTS]) {
+    for at in 0..PARTS {
+        parts[at] = parts[at] + a[at] * b[at];
+    }
 }
 
 /// The same for contiguous columns, a strip of the result at a time.
