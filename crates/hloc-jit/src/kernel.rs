@@ -63,6 +63,9 @@ pub(crate) struct Emitter<'a, 'f> {
     pub(crate) range: (Value, Value),
     helper_refs: BTreeMap<usize, FuncRef>,
     complex_slot: Option<StackSlot>,
+    /// Whether vector loops become vector code here. Not in what is left over of a loop in lanes, so that
+    /// loops inside it take the same order there.
+    pub(crate) vectorize: bool,
     /// How many conditions surround what is emitted.
     pub(crate) conditions: u32,
 }
@@ -101,6 +104,7 @@ pub(crate) fn emit_kernel(
         range: (begin, end),
         helper_refs: BTreeMap::new(),
         complex_slot: None,
+        vectorize: target.vectorize,
         conditions: 0,
     };
     emitter.block(&kernel.body)?;

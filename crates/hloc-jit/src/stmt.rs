@@ -39,29 +39,40 @@ impl Emitter<'_, '_> {
     }
 
     fn for_loop(&mut self, inner: &For) -> Result<(), JitError> {
-        if inner.kind == LoopKind::Vector && self.target.vectorize && self.vector_loop(inner)? {
+        if inner.kind == LoopKind::Vector && self.vectorize && self.vector_loop(inner)? {
             return Ok(());
         }
         let extent = self.extent(inner)?;
         let zero = self.b.ins().iconst(types::I64, 0);
         if inner.kind == LoopKind::Parallel {
             let (begin, end) = self.range;
-            let not_empty = self.b.ins().icmp(IntCC::SignedLessThan, begin, end);
-            let (run, done) = (self.b.create_block(), self.b.create_block());
-            self.b.ins().brif(not_empty, run, &[], done, &[]);
-            self.b.switch_to_block(run);
-            self.b.seal_block(run);
-            self.scalar_loop(inner, begin, end)?;
-            self.b.ins().jump(done, &[]);
-            self.b.switch_to_block(done);
-            self.b.seal_block(done);
-            return Ok(());
+            let begin = if self.vectorize {
+                self.vector_part(inner, begin, end)?
+            } else {
+                begin
+            };
+            return self.remaining(inner, begin, end);
         }
         if extent == 1 {
             return self.single_iteration(inner, zero);
         }
         let end = self.b.ins().iconst(types::I64, extent);
         self.scalar_loop(inner, zero, end)
+    }
+
+    /// The loop over `begin..end`, which may be empty.
+    fn remaining(&mut self, inner: &For, begin: Value, end: Value) -> Result<(), JitError> {
+        let not_empty = self.b.ins().icmp(IntCC::SignedLessThan, begin, end);
+        let (run, done) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(not_empty, run, &[], done, &[]);
+        self.b.switch_to_block(run);
+        self.b.seal_block(run);
+        self.scalar_loop(inner, begin, end)?;
+        self.b.ins().jump(done, &[]);
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
+        self.vectorize = self.target.vectorize;
+        Ok(())
     }
 
     /// How often the body runs.

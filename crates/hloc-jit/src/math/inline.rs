@@ -23,6 +23,8 @@ pub(crate) enum Inline {
     Logistic,
     /// `tanh x`
     Tanh,
+    /// The error function.
+    Erf,
     /// `sin x` for magnitudes below [`ANGLE_LIMIT`].
     Sin,
     /// `cos x` for magnitudes below [`ANGLE_LIMIT`].
@@ -35,13 +37,14 @@ pub(crate) const ANGLE_LIMIT: f32 = 1e5;
 impl Inline {
     /// Every function.
     #[cfg(test)]
-    pub(crate) const ALL: [Inline; 8] = [
+    pub(crate) const ALL: [Inline; 9] = [
         Inline::Exp,
         Inline::Expm1,
         Inline::Log,
         Inline::Log1p,
         Inline::Logistic,
         Inline::Tanh,
+        Inline::Erf,
         Inline::Sin,
         Inline::Cos,
     ];
@@ -55,6 +58,7 @@ impl Inline {
             UnaryOp::LogPlusOne => Some(Inline::Log1p),
             UnaryOp::Logistic => Some(Inline::Logistic),
             UnaryOp::Tanh => Some(Inline::Tanh),
+            UnaryOp::Erf => Some(Inline::Erf),
             UnaryOp::Sine => Some(Inline::Sin),
             UnaryOp::Cosine => Some(Inline::Cos),
             UnaryOp::Abs
@@ -67,7 +71,6 @@ impl Inline {
             | UnaryOp::Ceil
             | UnaryOp::Cosh
             | UnaryOp::CountLeadingZeros
-            | UnaryOp::Erf
             | UnaryOp::Floor
             | UnaryOp::Imag
             | UnaryOp::IsFinite
@@ -95,7 +98,8 @@ impl Inline {
             | Inline::Log
             | Inline::Log1p
             | Inline::Logistic
-            | Inline::Tanh => None,
+            | Inline::Tanh
+            | Inline::Erf => None,
         }
     }
 
@@ -108,6 +112,7 @@ impl Inline {
             Inline::Log1p => log1p(m, x),
             Inline::Logistic => logistic(m, x),
             Inline::Tanh => tanh(m, x),
+            Inline::Erf => erf(m, x),
             Inline::Sin => {
                 let result = sine(m, x, 0);
                 // Near 0 the sine is its argument, of which -0 would get lost.
@@ -395,6 +400,50 @@ fn tanh<M: Machine>(m: &mut M, x: M::Float) -> M::Float {
     with_sign_of(m, result, x)
 }
 
+fn erf<M: Machine>(m: &mut M, x: M::Float) -> M::Float {
+    let size = magnitude(m, x);
+    // Below 1, x + x times a polynomial of x^2 fitted to erf(x)/x - 1.
+    let square = m.mul(x, x);
+    let series = polynomial(
+        m,
+        square,
+        &[
+            7.889_109e-5,
+            -8.020_839e-4,
+            5.189_535e-3,
+            -2.685_444_4e-2,
+            1.128_36e-1,
+            -3.761_262_6e-1,
+            1.283_791_7e-1,
+        ],
+    );
+    let tail = m.mul(series, size);
+    let small = m.add(size, tail);
+    // From 1 to 4, 1 - e^-p, p being fitted to the negative logarithm of 1 - erf(x). Beyond, 1.
+    let four = m.float(4.0);
+    let is_beyond = m.lt(four, size);
+    let limited = m.select(is_beyond, four, size);
+    let exponent = polynomial(
+        m,
+        limited,
+        &[
+            1.855_779_3e-4,
+            -2.939_645e-3,
+            2.180_546_5e-2,
+            -1.030_376_7e-1,
+            -6.382_253e-1,
+            -1.127_040_3,
+            -3.536_703_3e-4,
+        ],
+    );
+    let power = exp(m, exponent);
+    let one = m.float(1.0);
+    let great = m.sub(one, power);
+    let is_small = m.lt(size, one);
+    let result = m.select(is_small, small, great);
+    with_sign_of(m, result, x)
+}
+
 /// `pi/2` in parts of 8 bits, of which multiples up to 2^16 are exact, and the rest.
 const HALF_PI: [u32; 5] = [
     0x3fc9_0000,
@@ -499,6 +548,7 @@ mod tests {
             Inline::Log1p => libm::log1p(x),
             Inline::Logistic => real::logistic(x),
             Inline::Tanh => libm::tanh(x),
+            Inline::Erf => libm::erf(x),
             Inline::Sin => libm::sin(x),
             Inline::Cos => libm::cos(x),
         }
@@ -513,6 +563,7 @@ mod tests {
             Inline::Exp | Inline::Log | Inline::Sin | Inline::Cos => 1.0,
             Inline::Expm1 | Inline::Log1p | Inline::Tanh => 2.0,
             Inline::Logistic => 3.0,
+            Inline::Erf => 4.0,
         }
     }
 

@@ -109,8 +109,20 @@ pub(super) fn row_reduction(
     kind: LoopKind,
     combine: impl Fn(ValueId, ValueId) -> Expr,
 ) -> Kernel {
+    reduction(ty, (rows, columns), (columns, 1), kind, combine)
+}
+
+/// A kernel whose result number `i` folds the elements `i * row_stride + j * column_stride`.
+pub(super) fn reduction(
+    ty: ElementType,
+    (rows, columns): (i64, i64),
+    (row_stride, column_stride): (i64, i64),
+    kind: LoopKind,
+    combine: impl Fn(ValueId, ValueId) -> Expr,
+) -> Kernel {
     let mut build = Build::new();
-    let input = build.param(ty, rows * columns, Access::Read);
+    let length = (rows - 1) * row_stride + (columns - 1) * column_stride + 1;
+    let input = build.param(ty, length, Access::Read);
     let start = build.param(ty, 1, Access::Read);
     let out = build.param(ty, rows, Access::Write);
     let (row, column) = (build.var(rows), build.var(columns));
@@ -124,7 +136,9 @@ pub(super) fn row_reduction(
     let mut inner = Block::new();
     let load = Expr::Load {
         param: input,
-        index: Index::var(row).times(columns).add(&Index::var(column)),
+        index: Index::var(row)
+            .times(row_stride)
+            .add(&Index::var(column).times(column_stride)),
     };
     let element = build.bind(&mut inner, ty, load);
     let next = build.bind(&mut inner, ty, combine(current, element));
@@ -173,11 +187,22 @@ pub(super) fn program(kernels: impl IntoIterator<Item = Kernel>) -> Program {
     }
 }
 
-/// Compiles `kernel` and runs it on `inputs`; gives the array written last.
+/// Compiles `kernel` and runs it on `inputs`, its parallel loop in two parts; gives the array written last.
 pub(super) fn run(
     kernel: Kernel,
     options: &JitOptions,
     inputs: &[Array],
+) -> Result<Array, JitError> {
+    let middle = parallel_extent(&kernel).unwrap_or(0) / 2;
+    run_parts(kernel, options, inputs, middle)
+}
+
+/// As [`run`], the parallel loop being cut at `middle`.
+pub(super) fn run_parts(
+    kernel: Kernel,
+    options: &JitOptions,
+    inputs: &[Array],
+    middle: i64,
 ) -> Result<Array, JitError> {
     let compiled = compile_kernels(&program([kernel.clone()]), options)?;
     let out = kernel
@@ -199,7 +224,7 @@ pub(super) fn run(
         .collect();
     let extent = parallel_extent(&kernel).unwrap_or(0);
     let entry = compiled.entry(KernelId::from_index(0));
-    for (begin, end) in [(0, extent / 2), (extent / 2, extent)] {
+    for (begin, end) in [(0, middle), (middle, extent)] {
         // SAFETY: one buffer per parameter, each as long as the parameter says and aligned to 16 bytes.
         unsafe { entry(pointers.as_ptr(), begin, end) };
     }

@@ -4,15 +4,20 @@ use hloc_ir::{
     Array, BinaryOp, CompareType, ComparisonDirection, ElementClass, ElementType, TernaryOp,
     UnaryOp,
 };
-use hloc_loops::ir::{Expr, LoopKind, Stmt};
+use hloc_loops::ir::{Expr, LoopKind};
 use hloc_tensor::Scalar;
 
 use super::harness::{constant, elementwise, program, row_reduction, run};
-use crate::math::Inline;
-use crate::math::inline::ANGLE_LIMIT;
-use crate::math::plain::Plain;
 use crate::repr::Kind;
 use crate::{JitError, JitOptions, compile_kernels, support};
+
+/// A kind of loop for each of [`all_options`]: parallel loops are cut in two.
+const KINDS: [LoopKind; 4] = [
+    LoopKind::Serial,
+    LoopKind::Vector,
+    LoopKind::Parallel,
+    LoopKind::Parallel,
+];
 
 /// Every combination of processor and loop emission.
 pub(super) fn all_options() -> Vec<JitOptions> {
@@ -158,8 +163,8 @@ fn check_binary(op: BinaryOp, ty: ElementType, cases: &[(f64, f64, f64)]) {
     let (x, y): (Vec<f64>, Vec<f64>) = cases.iter().map(|case| (case.0, case.1)).unzip();
     let expected: Vec<f64> = cases.iter().map(|case| case.2).collect();
     let length = i64::try_from(cases.len()).expect("a short list");
-    for options in all_options() {
-        let kernel = elementwise(&[ty, ty], ty, length, LoopKind::Vector, |v| {
+    for (options, kind) in all_options().into_iter().zip(KINDS) {
+        let kernel = elementwise(&[ty, ty], ty, length, kind, |v| {
             Expr::Binary(op, v[0], v[1])
         });
         let result = run(kernel, &options, &[numbers(ty, &x), numbers(ty, &y)]).expect("it runs");
@@ -173,8 +178,8 @@ fn check_unary(op: UnaryOp, ty: ElementType, cases: &[(f64, f64)]) {
     let cases = repeated(cases);
     let (x, expected): (Vec<f64>, Vec<f64>) = cases.iter().copied().unzip();
     let length = i64::try_from(cases.len()).expect("a short list");
-    for options in all_options() {
-        let kernel = elementwise(&[ty], op.result_type(ty), length, LoopKind::Vector, |v| {
+    for (options, kind) in all_options().into_iter().zip(KINDS) {
+        let kernel = elementwise(&[ty], op.result_type(ty), length, kind, |v| {
             Expr::Unary(op, v[0])
         });
         let result = run(kernel, &options, &[numbers(ty, &x)]).expect("it runs");
@@ -184,7 +189,7 @@ fn check_unary(op: UnaryOp, ty: ElementType, cases: &[(f64, f64)]) {
 }
 
 #[track_caller]
-fn assert_same(actual: &Array, expected: &Array, what: &str) {
+pub(super) fn assert_same(actual: &Array, expected: &Array, what: &str) {
     // Debug text tells -0 from 0 and holds NaN equal to NaN.
     let text = |array: &Array| format!("{:?}", all_numbers(array)).replace("-NaN", "NaN");
     assert_eq!(text(actual), text(expected), "{what}");
@@ -596,38 +601,6 @@ fn comparisons_by_both_orders() {
 }
 
 #[test]
-fn reductions_fold_each_row() {
-    for ty in [
-        ElementType::F32,
-        ElementType::F64,
-        ElementType::S32,
-        ElementType::S64,
-        ElementType::U8,
-        ElementType::BF16,
-    ] {
-        for columns in [1i64, 3, 4, 16, 37, 129] {
-            let values: Vec<f64> = (0..3 * columns)
-                .map(|at| f64::from(i32::try_from(at % 3).expect("small")))
-                .collect();
-            let rows = values.chunks(usize::try_from(columns).expect("small"));
-            let sums: Vec<f64> = rows.map(|row| row.iter().sum::<f64>() + 1.0).collect();
-            for options in all_options() {
-                let kernel = row_reduction(ty, 3, columns, LoopKind::Vector, |a, b| {
-                    Expr::Binary(BinaryOp::Add, a, b)
-                });
-                let inputs = [numbers(ty, &values), numbers(ty, &[1.0])];
-                let result = run(kernel, &options, &inputs).expect("it runs");
-                assert_same(
-                    &result,
-                    &numbers(ty, &sums),
-                    &format!("{ty} {columns} {options:?}"),
-                );
-            }
-        }
-    }
-}
-
-#[test]
 fn complex_arithmetic() {
     for ty in [ElementType::C64, ElementType::C128] {
         for options in all_options() {
@@ -689,93 +662,5 @@ fn constants_of_every_type() {
             let result = run(kernel, &options, &[]).expect("it runs");
             assert_same(&result, &array, &format!("{ty} {:?}", Kind::of(ty)));
         }
-    }
-}
-
-#[test]
-fn functions_in_line_have_the_bits_of_the_plain_machine() {
-    let mut inputs: Vec<f32> = (0..4000u32)
-        .map(|at| f32::from_bits(at.wrapping_mul(1_073_741)))
-        .collect();
-    inputs.extend([
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        88.8,
-        -103.9,
-        1e5,
-        99_999.0,
-        3e7,
-        f32::INFINITY,
-        f32::NAN,
-    ]);
-    let input = Array::from_slice(&[4011], &inputs).expect("a short array");
-    for &op in UnaryOp::ALL {
-        let Some(function) = Inline::of(op) else {
-            continue;
-        };
-        let expected: Vec<f32> = inputs
-            .iter()
-            .map(|x| function.emit(&mut Plain, *x))
-            .collect();
-        for options in all_options() {
-            let f32 = ElementType::F32;
-            let kernel = elementwise(&[f32], f32, 4011, LoopKind::Vector, |v| {
-                Expr::Unary(op, v[0])
-            });
-            let result = run(kernel, &options, std::slice::from_ref(&input)).expect("it runs");
-            let result = result.as_slice::<f32>().expect("it is f32");
-            for ((x, actual), expected) in inputs.iter().zip(result).zip(&expected) {
-                let is_rare = function.rare().is_some() && (x.is_nan() || x.abs() >= ANGLE_LIMIT);
-                let same =
-                    actual.to_bits() == expected.to_bits() || actual.is_nan() && expected.is_nan();
-                assert!(
-                    same || is_rare,
-                    "{op} of {x:e}: {actual:e}, not {expected:e}"
-                );
-                if is_rare && *x == 3e7 {
-                    let called = if op == UnaryOp::Sine {
-                        3e7f64.sin()
-                    } else {
-                        3e7f64.cos()
-                    };
-                    assert_eq!(*actual, called as f32);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn vectors_need_no_alignment() {
-    for options in all_options() {
-        let f32 = ElementType::F32;
-        let mut kernel = elementwise(&[f32, f32], f32, 40, LoopKind::Vector, |v| {
-            Expr::Binary(BinaryOp::Add, v[0], v[1])
-        });
-        for stmt in &mut kernel.body {
-            let Stmt::For(inner) = stmt else { continue };
-            for stmt in &mut inner.body {
-                match stmt {
-                    Stmt::Let {
-                        expr: Expr::Load { index, .. },
-                        ..
-                    }
-                    | Stmt::Store { index, .. } => {
-                        *index = index.plus(1);
-                    }
-                    Stmt::Let { .. } | Stmt::For(_) | Stmt::If(_) => {}
-                }
-            }
-        }
-        for param in kernel.params.values_mut() {
-            param.dims = vec![41];
-        }
-        let values: Vec<f64> = (0..41u32).map(f64::from).collect();
-        let inputs = [numbers(f32, &values), numbers(f32, &values)];
-        let result = run(kernel, &options, &inputs).expect("it runs");
-        let expected: Vec<f64> = values.iter().map(|value| 2.0 * value).collect();
-        assert_same(&result, &numbers(f32, &expected), "moved by one element");
     }
 }

@@ -16,7 +16,7 @@ mod plan;
 mod reduce;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{BlockArg, InstBuilder, types};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use hloc_loops::ir::For;
 
 use crate::error::JitError;
@@ -46,9 +46,63 @@ impl Emitter<'_, '_> {
         if rest < extent {
             let begin = self.b.ins().iconst(types::I64, rest);
             let end = self.b.ins().iconst(types::I64, extent);
+            let vectorize = std::mem::replace(&mut self.vectorize, false);
             self.scalar_loop(inner, begin, end)?;
+            self.vectorize = vectorize;
         }
         Ok(true)
+    }
+
+    /// Emits as much of the iterations `begin..end` of a parallel loop as fills vectors, and gives the
+    /// first iteration that is left. If the body needs scalar code, that is `begin`.
+    pub(crate) fn vector_part(
+        &mut self,
+        inner: &For,
+        begin: Value,
+        end: Value,
+    ) -> Result<Value, JitError> {
+        let plan = plan::plan(self.kernel, inner);
+        let Some(plan) = plan.filter(|plan| plan.reductions.is_empty()) else {
+            return Ok(begin);
+        };
+        self.vectorize = false;
+        let mut next = self.vector_run(inner, &plan, begin, end, plan.copies)?;
+        if plan.copies > 1 {
+            next = self.vector_run(inner, &plan, next, end, 1)?;
+        }
+        Ok(next)
+    }
+
+    /// As many steps of `copies` vectors as fit in `begin..end`; gives the first iteration that is left.
+    fn vector_run(
+        &mut self,
+        inner: &For,
+        plan: &Plan,
+        begin: Value,
+        end: Value,
+        copies: i64,
+    ) -> Result<Value, JitError> {
+        let step = plan.width.lanes() * copies;
+        let (body, exit) = (self.b.create_block(), self.b.create_block());
+        let counter = self.b.append_block_param(body, types::I64);
+        let left = self.b.append_block_param(exit, types::I64);
+        let last = self.b.ins().iadd_imm_s(end, -step);
+        let fits = IntCC::SignedLessThanOrEqual;
+        let any = self.b.ins().icmp(fits, begin, last);
+        let args = [BlockArg::Value(begin)];
+        self.b.ins().brif(any, body, &args, exit, &args);
+        self.b.switch_to_block(body);
+        self.enter_loop(inner.var, counter);
+        Vectors::new(self, plan, copies).block(&inner.body)?;
+        self.leave_loop();
+        let next = self.b.ins().iadd_imm_s(counter, step);
+        let again = self.b.ins().icmp(fits, next, last);
+        let args = [BlockArg::Value(next)];
+        self.b.ins().brif(again, body, &args, exit, &args);
+        self.b.seal_block(body);
+        self.b.switch_to_block(exit);
+        self.b.seal_block(exit);
+        Ok(left)
     }
 
     /// Iterations `begin..end`, a multiple of what `copies` vectors hold.
