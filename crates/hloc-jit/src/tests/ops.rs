@@ -9,7 +9,7 @@ use hloc_tensor::Scalar;
 
 use super::harness::{constant, elementwise, program, row_reduction, run};
 use crate::repr::Kind;
-use crate::{JitError, JitOptions, compile_kernels, support};
+use crate::{JitError, JitOptions, asm_text, clif_text, compile_kernels, object_bytes, support};
 
 /// A kind of loop for each of [`all_options`]: parallel loops are cut in two.
 const KINDS: [LoopKind; 4] = [
@@ -662,5 +662,28 @@ fn constants_of_every_type() {
             let result = run(kernel, &options, &[]).expect("it runs");
             assert_same(&result, &array, &format!("{ty} {:?}", Kind::of(ty)));
         }
+    }
+}
+
+#[test]
+fn dumps_and_object_files_name_what_they_hold() {
+    let f32 = ElementType::F32;
+    let kernel = || {
+        elementwise(&[f32], f32, 64, LoopKind::Vector, |v| {
+            Expr::Unary(UnaryOp::Acos, v[0])
+        })
+    };
+    for options in all_options() {
+        let clif = clif_text(&kernel(), &options).expect("it is emitted");
+        assert!(
+            clif.starts_with("; kernel test\n; p0 = b0: f32[64]\n"),
+            "{clif}"
+        );
+        assert!(clif.contains("= hloc_acos"), "{clif}");
+        let asm = asm_text(&kernel(), &options).expect("it compiles");
+        assert!(asm.contains("call"), "{asm}");
+        let object = object_bytes(&program([kernel()]), &options).expect("it compiles");
+        let has = |name: &[u8]| object.windows(name.len()).any(|window| window == name);
+        assert!(has(b"test\0") && has(b"hloc_acos\0"));
     }
 }
