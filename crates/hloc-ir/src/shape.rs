@@ -30,6 +30,15 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// Whether `minor_to_major` alone says where the elements lie: of the further parts only memory
+    /// spaces and element sizes, `S(5)` and `E(4)`, no tiles and no padding.
+    pub fn is_dense(&self) -> bool {
+        let harmless = |c: char| "SE()".contains(c) || c.is_ascii_digit();
+        self.suffixes.chars().all(harmless)
+    }
+}
+
 impl fmt::Display for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("{")?;

@@ -10,9 +10,10 @@
 //! predecessors, and, once [`MAX_COPIED`] instructions were copied, of a computation called more than
 //! once.
 
-use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Module, Op, Operands, Users};
+use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Module, Op, Operands, Shape, Users};
 use hloc_verify::VerifiedModule;
 
+use crate::bitcast::same_in_memory;
 use crate::effects::{Effect, Effects};
 use crate::module_rewriter::ModuleRewriter;
 use crate::rewriter::Rewriter;
@@ -211,6 +212,10 @@ fn splice(rebuilt: &mut Rewriter<'_>, callee: &Computation, arguments: &[InstrId
             .iter()
             .map(|id| map[id.index()])
             .collect::<Operands>();
+        if let Op::Bitcast {} = copy.op {
+            let declared = &callee.instructions[instruction.operands[0]].shape;
+            copy.operands[0] = with_layout(rebuilt, copy.operands[0], declared, instruction);
+        }
         let id = rebuilt.adopt(copy);
         if let Some(attributes) = &instruction.attributes
             && !attributes.control_predecessors.is_empty()
@@ -224,6 +229,21 @@ fn splice(rebuilt: &mut Rewriter<'_>, callee: &Computation, arguments: &[InstrId
         rebuilt.set_control_predecessors(id, predecessors.collect());
     }
     map[callee.root.index()]
+}
+
+/// The value in the memory order of `declared`, which the `bitcast` that reads it means.
+fn with_layout(
+    rebuilt: &mut Rewriter<'_>,
+    value: InstrId,
+    declared: &Shape,
+    bitcast: &Instruction,
+) -> InstrId {
+    if same_in_memory(&rebuilt.made(value).shape, declared) {
+        return value;
+    }
+    let mut copy = Instruction::new("copy", Op::Copy {}, &[value], declared.clone());
+    copy.origin.clone_from(&bitcast.origin);
+    rebuilt.adopt(copy)
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! [`Pipeline`] runs passes in order and verifies after each: a pass that breaks a rule is a mistake in
 //! hloc and is reported with the module it was given. [`PASSES`] lists every pass by name.
 
+mod bitcast;
 mod call_inline;
 mod constant_fold;
 mod cse;
 mod dce;
 mod effects;
 mod fusion;
+mod legalize_bitcast;
 mod legalize_broadcast;
 mod module_rewriter;
 mod names;
@@ -26,6 +28,7 @@ pub use constant_fold::ConstantFold;
 pub use cse::Cse;
 pub use dce::Dce;
 pub use fusion::Fusion;
+pub use legalize_bitcast::LegalizeBitcast;
 pub use legalize_broadcast::LegalizeBroadcast;
 pub use pass::{PASSES, Pass, PassError, pass_named};
 pub use pipeline::{PassTime, Pipeline};

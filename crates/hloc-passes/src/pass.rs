@@ -4,7 +4,7 @@ use hloc_diag::Diagnostic;
 use hloc_ir::Module;
 use hloc_verify::VerifiedModule;
 
-use crate::{CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBroadcast, Simplify};
+use crate::{CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast, Simplify};
 
 /// A rewrite of a whole module that keeps its results.
 pub trait Pass: Send + Sync {
@@ -55,6 +55,7 @@ fn join(diagnostics: &[Diagnostic]) -> String {
 
 /// Every pass, in the order in which the default pipeline first runs them.
 pub static PASSES: &[&dyn Pass] = &[
+    &LegalizeBitcast,
     &CallInline,
     &LegalizeBroadcast,
     &Simplify,

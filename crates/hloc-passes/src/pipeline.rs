@@ -6,8 +6,8 @@ use hloc_ir::{Module, Op};
 use hloc_verify::{Options, VerifiedModule, verify_with};
 
 use crate::{
-    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBroadcast, PASSES, Pass, PassError,
-    Simplify, pass_named,
+    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast, PASSES, Pass,
+    PassError, Simplify, pass_named,
 };
 
 /// How long one pass took.
@@ -34,6 +34,8 @@ impl Pipeline {
     pub fn default_pipeline() -> Pipeline {
         Pipeline {
             passes: vec![
+                // First, for no pass after it keeps layouts.
+                &LegalizeBitcast,
                 &CallInline,
                 &LegalizeBroadcast,
                 &Simplify,
@@ -50,10 +52,10 @@ impl Pipeline {
         }
     }
 
-    /// Only what lowering needs: no calls and no implicit broadcasting. Each instruction is a kernel.
+    /// Only what lowering needs: no bitcasts, no calls and no implicit broadcasting. Each instruction is a kernel.
     pub fn minimal() -> Pipeline {
         Pipeline {
-            passes: vec![&CallInline, &LegalizeBroadcast],
+            passes: vec![&LegalizeBitcast, &CallInline, &LegalizeBroadcast],
         }
     }
 

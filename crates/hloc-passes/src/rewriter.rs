@@ -6,6 +6,7 @@
 
 use hloc_ir::{CommonAttributes, Computation, Id, InstrId, Instruction, Op, Operands, Shape};
 
+use crate::bitcast::{same_in_memory, spell_out};
 use crate::module_rewriter::ComputationMap;
 use crate::names::Names;
 
@@ -76,7 +77,32 @@ impl<'m> Rewriter<'m> {
     }
 
     /// Copies the old instruction `id`.
+    ///
+    /// A `bitcast` whose operand has lost the layout that gives it its meaning is spelled out, or gets an
+    /// operand with that layout.
     pub(crate) fn copy(&mut self, id: InstrId) -> InstrId {
+        if let Op::Bitcast {} = self.old.instructions[id].op {
+            return self.copy_bitcast(id);
+        }
+        self.copy_as_is(id)
+    }
+
+    fn copy_bitcast(&mut self, id: InstrId) -> InstrId {
+        let operand = self.old.instructions[id].operands[0];
+        let declared = &self.old.instructions[operand].shape;
+        if same_in_memory(declared, &self.made(self.mapped(operand)).shape) {
+            return self.copy_as_is(id);
+        }
+        if let Some(value) = spell_out(self, id) {
+            return value;
+        }
+        let value = self.mapped(operand);
+        let relaid = self.emit(id, Op::Copy {}, &[value], declared.clone());
+        let old = &self.old.instructions[id];
+        self.put(id, Op::Bitcast {}, &[relaid], old.shape.clone())
+    }
+
+    fn copy_as_is(&mut self, id: InstrId) -> InstrId {
         let old = &self.old.instructions[id];
         let copy = Instruction {
             name: old.name.clone(),

@@ -101,6 +101,6 @@ fn unknown_passes_are_named_with_the_known_ones() {
     assert!(
         error
             .to_string()
-            .starts_with("no pass is named `inline`; there are call-inline, ")
+            .starts_with("no pass is named `inline`; there are legalize-bitcast, ")
     );
 }

@@ -1,7 +1,7 @@
 //! Index functions of the ops that move elements: the index changes, the value does not.
 
 use hloc_ir::attr::{PaddingDim, SliceDim};
-use hloc_ir::{ElementType, Instruction, Op};
+use hloc_ir::{ArrayShape, ElementType, Instruction, Layout, Op, Shape};
 
 use super::builder::{Builder, Built, Indices, Node};
 use super::elemental::Small;
@@ -160,12 +160,17 @@ impl Builder<'_> {
     fn bitcast(&mut self, node: Node, indices: &Indices) -> Built<ValueId> {
         let operand = self.operand(node, 0)?;
         let (from, to) = (self.shape(operand)?, self.shape(node)?);
-        if from.element_type != to.element_type
-            && from.element_type.bits() != to.element_type.bits()
-        {
+        let dense = |shape: &ArrayShape| shape.layout.as_deref().is_none_or(Layout::is_dense);
+        let is_array = self.instruction(node).shape.as_array().is_some();
+        let same_width = from.element_type.bits() == to.element_type.bits();
+        if !is_array || !same_width || !dense(from) || !dense(to) {
+            let laid_out = |shape: &ArrayShape| {
+                let shape = Shape::Array(shape.clone());
+                shape.with_layout().to_string()
+            };
             return Err(LowerError::unsupported(
                 self.instruction(node),
-                format!("a bitcast from {from} to {to}"),
+                format!("a bitcast from {} to {}", laid_out(from), laid_out(to)),
             ));
         }
         let (order_to, order_from) = (super::major_to_minor(to), super::major_to_minor(from));
