@@ -24,6 +24,7 @@ pub struct Case {
     rtol: f64,
     atol: f64,
     shapes_only: bool,
+    optimized: bool,
 }
 
 /// What runs a case.
@@ -60,13 +61,23 @@ fn read_row(folder: &Path, row: &Value) -> Result<Case, String> {
         rtol,
         atol: row["atol"].as_f64().unwrap_or(rtol),
         shapes_only: row["check"].as_str() == Some("shape"),
+        optimized: false,
     })
 }
 
 impl Case {
     /// The program's path.
     pub fn program(&self) -> PathBuf {
-        self.folder.join(format!("{}.hlo", self.name))
+        let ending = if self.optimized { "opt.hlo" } else { "hlo" };
+        self.folder.join(format!("{}.{ending}", self.name))
+    }
+
+    /// The case with the program that another compiler made of its program, `NAME.opt.hlo`; `None` where
+    /// there is none, or one whose constants were left out.
+    pub fn optimized(mut self) -> Option<Case> {
+        self.optimized = true;
+        let text = std::fs::read_to_string(self.program()).ok()?;
+        (!text.contains("{...}")).then_some(self)
     }
 
     /// Runs the case and compares its results.

@@ -1,6 +1,9 @@
 //! Runs a corpus folder in one process and prints what failed.
 //!
-//! `run-corpus DIR [--groups a,b] [--names a,b] [--engine jit|jit-without-passes|evaluator] [--show N]`
+//! `run-corpus DIR [--groups a,b] [--names a,b] [--engine jit|jit-without-passes|evaluator] [--show N]
+//! [--optimized]`
+//!
+//! `--optimized` runs `NAME.opt.hlo`, where there is one, and expects the same results.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,6 +19,7 @@ struct Options {
     names: Option<Vec<String>>,
     engine: Engine,
     show: usize,
+    optimized: bool,
 }
 
 fn main() -> ExitCode {
@@ -35,8 +39,12 @@ fn main() -> ExitCode {
 fn options() -> Result<Options, String> {
     let mut words = std::env::args().skip(1);
     let folder = PathBuf::from(words.next().ok_or("which folder?")?);
-    let mut options = Options { folder, groups: None, names: None, engine: Engine::Jit, show: 20 };
+    let mut options = Options { folder, groups: None, names: None, engine: Engine::Jit, show: 20, optimized: false };
     while let Some(flag) = words.next() {
+        if flag == "--optimized" {
+            options.optimized = true;
+            continue;
+        }
         let value = words.next().ok_or_else(|| format!("{flag} needs a value"))?;
         let list = || Some(value.split(',').map(str::to_owned).collect());
         match flag.as_str() {
@@ -63,6 +71,9 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<bool, String> {
     let mut cases = cases::read_folder(&options.folder)?;
     let keep = |list: &Option<Vec<String>>, name: &String| list.as_ref().is_none_or(|list| list.contains(name));
     cases.retain(|case| keep(&options.groups, &case.group) && keep(&options.names, &case.name));
+    if options.optimized {
+        cases = cases.into_iter().filter_map(Case::optimized).collect();
+    }
     let failures = run_all(&cases, options.engine);
     for (case, error) in failures.iter().take(options.show) {
         let line = error.replace('\n', " | ");
