@@ -7,11 +7,13 @@
 
 mod arena;
 pub mod attr;
+pub mod builder;
 mod infer;
 mod literal;
 mod module;
 pub mod op;
 pub mod ops;
+pub mod outer_product;
 mod print;
 pub mod scalar_op;
 mod shape;
@@ -19,6 +21,7 @@ pub mod words;
 
 pub use arena::{Arena, Id, SideTable};
 pub use attr::{Attr, AttrError, AttrKind, AttrValue};
+pub use builder::{Builder, Callee, Value};
 pub use hloc_tensor::{Array, ElementClass, ElementType};
 pub use infer::{Broken, Focus, ShapeContext};
 pub use literal::{Literal, SharedLiteral};
@@ -28,8 +31,8 @@ pub use module::{
     Instruction, InstructionSpans, Metadata, Module, ModuleAttributes, Name, Operands, Origin,
     ProgramShape, SourceSpan, StackFrame, StackTables, Users,
 };
-pub use ops::infer_shape;
 pub use op::{Arity, AttrSpec, Op, Opcode, StructuralOp, Support};
+pub use ops::infer_shape;
 pub use print::{print_computation, print_instruction, print_literal, print_module};
 pub use scalar_op::{BinaryOp, Cost, Domain, TernaryOp, UnaryOp};
 pub use shape::{ArrayShape, Dimensions, Layout, Shape, WithLayout};
