@@ -168,7 +168,7 @@ fn with_definition(
 }
 
 /// `written at model.py:12 in forward`, from the metadata or the stack tables.
-fn written_at(instruction: &Instruction, stack: &StackTables) -> Option<String> {
+pub(crate) fn written_at(instruction: &Instruction, stack: &StackTables) -> Option<String> {
     let metadata = instruction.metadata()?;
     if !metadata.source_file.is_empty() {
         let file = &metadata.source_file;
