@@ -40,6 +40,16 @@ impl Compiler {
         self.emit(self.lower(self.optimize(verified)?)?)
     }
 
+    /// All stages from verification on, for a module that a [`Builder`](crate::Builder) or another program
+    /// made.
+    ///
+    /// # Errors
+    /// As the single stages. Findings name the line at which the builder was called.
+    pub fn compile_module(&self, module: hloc_ir::Module) -> Result<Executable, Error> {
+        let verified = self.verify(self.take(module))?;
+        self.emit(self.lower(self.optimize(verified)?)?)
+    }
+
     /// Turns instructions into loop nests and library calls and plans the buffers.
     ///
     /// # Errors
@@ -104,15 +114,36 @@ impl Compiler {
 fn lower_error(error: LowerError, module: &VerifiedModule, source: &Arc<Source>) -> Error {
     let message = error.to_string();
     match error {
-        LowerError::Unsupported { span, .. } => {
-            Error::unsupported(source, Diagnostic::error("unsupported", message, span))
+        LowerError::Unsupported {
+            span, instruction, ..
+        } => {
+            let found = Diagnostic::error("unsupported", message, span);
+            Error::unsupported(source, with_line(found, module, &instruction))
         }
-        LowerError::Limit { span, .. } => {
-            Error::unsupported(source, Diagnostic::error("limit", message, span))
+        LowerError::Limit {
+            span, instruction, ..
+        } => {
+            let found = Diagnostic::error("limit", message, span);
+            Error::unsupported(source, with_line(found, module, &instruction))
         }
         LowerError::Internal { .. } => {
             Error::internal("lower", message, Some(print_module(module)))
         }
+    }
+}
+
+/// Adds the line of the user's program that the instruction of this name stems from, if it is known.
+fn with_line(found: Diagnostic, module: &VerifiedModule, name: &str) -> Diagnostic {
+    let instructions = module.computations.values();
+    let mut instructions = instructions.flat_map(|each| each.instructions.values());
+    let named = instructions.find(|instruction| &*instruction.name == name);
+    let metadata = named.and_then(|instruction| instruction.metadata());
+    match metadata.filter(|metadata| !metadata.source_file.is_empty()) {
+        Some(metadata) => found.with_note(format!(
+            "written at {}:{}",
+            metadata.source_file, metadata.source_line
+        )),
+        None => found,
     }
 }
 

@@ -119,6 +119,19 @@ impl Compiler {
         })
     }
 
+    /// Takes a module that a [`Builder`](crate::Builder) or another program made, in place of parsed text.
+    ///
+    /// Findings about it have no place in a text; they name the line at which the builder was called.
+    #[must_use]
+    pub fn take(&self, module: Module) -> Staged<Module> {
+        let source = Source::new("<module>", "").expect("an empty text is not too large");
+        Staged {
+            value: module,
+            times: CompileTimes::default(),
+            source: Arc::new(source),
+        }
+    }
+
     /// Checks every rule of HLO.
     ///
     /// # Errors

@@ -20,6 +20,22 @@
 //! [`Executable`] it gives may be run by many threads at once. There is no global state: dropping the
 //! executable frees its code and memory. [`Compiler`] takes options and gives each stage by itself.
 //!
+//! A program can build its module instead of writing text, with [`Builder`]:
+//!
+//! ```
+//! use hloc::{Array, Builder, Compiler, ElementType, Shape, numpy};
+//!
+//! let b = Builder::new("shift");
+//! let x = b.parameter(Shape::array(ElementType::F32, &[2, 3]), "x");
+//! let row = b.constant(Array::from_slice(&[3], &[10.0f32, 20.0, 30.0])?);
+//! let module = b.build(numpy::add(&b, x, row)).expect("the shapes fit");
+//! let executable = Compiler::new().compile_module(module)?;
+//! let x = Array::from_slice(&[2, 3], &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+//! let sum = [11.0, 22.0, 33.0, 14.0, 25.0, 36.0];
+//! assert_eq!(executable.run(&[x])?[0].as_slice::<f32>(), Some(&sum[..]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Arrays are dense and row-major; tuples among parameters and results are flattened. What goes wrong
 //! is an [`Error`], with the place in the text where there is one.
 
@@ -35,8 +51,9 @@ pub use compiler::{Compiler, Staged};
 pub use error::Error;
 pub use executable::{Executable, Parameter, Stats};
 pub use format::is_executable;
-pub use hloc_diag::{Color, Diagnostic, Severity, Source, Span};
-pub use hloc_ir::{ArrayShape, Shape};
+pub use hloc_diag::{Color, Diagnostic, Severity, Source, Span, render_text};
+pub use hloc_ir::builder::{self, Builder, Callee, Value, numpy};
+pub use hloc_ir::{ArrayShape, ComparisonDirection, Module, Op, Shape};
 pub use hloc_runtime::Runner;
 pub use hloc_tensor::{Array, ElementType, TensorError};
 pub use options::{CompileOptions, CompileTimes, Dialect, PassSelection};
