@@ -65,7 +65,9 @@ fn steps(from: &ArrayShape, to: &ArrayShape) -> Option<Steps> {
     let (from_bits, to_bits) = (from.element_type.bits(), to.element_type.bits());
     if from.element_type != to.element_type {
         let related = from.element_type.is_complex() == to.element_type.is_complex()
-            && from_bits.max(to_bits).is_multiple_of(from_bits.min(to_bits).max(1));
+            && from_bits
+                .max(to_bits)
+                .is_multiple_of(from_bits.min(to_bits).max(1));
         if !related {
             return None;
         }

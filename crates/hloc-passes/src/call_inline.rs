@@ -10,7 +10,9 @@
 //! predecessors, and, once [`MAX_COPIED`] instructions were copied, of a computation called more than
 //! once.
 
-use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Module, Op, Operands, Shape, Users};
+use hloc_ir::{
+    Computation, ComputationId, Id, InstrId, Instruction, Module, Op, Operands, Shape, Users,
+};
 use hloc_verify::VerifiedModule;
 
 use crate::bitcast::same_in_memory;

@@ -4,7 +4,9 @@ use hloc_diag::Diagnostic;
 use hloc_ir::Module;
 use hloc_verify::VerifiedModule;
 
-use crate::{CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast, Simplify};
+use crate::{
+    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast, Simplify,
+};
 
 /// A rewrite of a whole module that keeps its results.
 pub trait Pass: Send + Sync {
@@ -32,6 +34,16 @@ pub enum PassError {
         pass: &'static str,
         /// What the verifier found.
         diagnostics: Vec<Diagnostic>,
+        /// The text of the module that the pass was given.
+        module_text_before: String,
+    },
+    /// A pass found that its own reasoning was wrong, before it made a module: a mistake in hloc.
+    #[error("pass `{pass}`: {message}")]
+    Internal {
+        /// The pass.
+        pass: &'static str,
+        /// What it found.
+        message: String,
         /// The text of the module that the pass was given.
         module_text_before: String,
     },

@@ -205,5 +205,10 @@ fn pass_error(error: PassError) -> Error {
             let message = format!("the pass broke the module: {}", findings.join("; "));
             Error::internal(pass, message, Some(module_text_before))
         }
+        PassError::Internal {
+            pass,
+            message,
+            module_text_before,
+        } => Error::internal(pass, message, Some(module_text_before)),
     }
 }

@@ -19,8 +19,11 @@
 //! chain that is copied, into 4 fusions at most (a `broadcast` or `iota` into any number); 8 cheap
 //! instructions of a chain that a `broadcast` repeats; 4 places of one kernel at which a cheap
 //! instruction is evaluated. What does not fit begins a fusion of its own, a `broadcast` too. The limits
-//! keep the result linear in the program. A second run finds nothing to do, but for views of values that
-//! the first run chose to store.
+//! keep the result linear in the program. A second run finds nothing to do.
+//!
+//! Before anything is rebuilt, the graph of what will run (fusions and the instructions that stay, an edge
+//! for each value handed on; petgraph) is put in topological order: a cycle would be a mistake in `plan`
+//! and ends with [`PassError::Internal`].
 //!
 //! Computations that other ops call per element (`reduce`, `sort`, …) or that are fusions already are
 //! left alone; so are instructions with control dependencies and dynamic dimensions.
@@ -59,6 +62,15 @@ impl Pass for Fusion {
             } else {
                 plan::Plan::nothing(computation)
             };
+            plan.kernel_order(computation)
+                .map_err(|cycle| PassError::Internal {
+                    pass: self.name(),
+                    message: format!(
+                        "the fusion at `{}` would depend on itself",
+                        computation.instructions[cycle.root].name
+                    ),
+                    module_text_before: hloc_ir::print_module(module),
+                })?;
             emit::emit(&mut rewriter, id, &plan);
         }
         Ok(rewriter.finish())

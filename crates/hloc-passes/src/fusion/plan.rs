@@ -1,6 +1,11 @@
 //! Decides which instructions join which fusion, in time linear in the copies it makes.
+//!
+//! That no fusion depends on itself follows from how instructions join; `kernel_order` checks it on the
+//! graph of what is left to run, so that a mistake in the rules above is found before it becomes a cycle.
 
 use hloc_ir::{Computation, Id, InstrId, Op, Users};
+use petgraph::algo::toposort;
+use petgraph::graph::{DiGraph, NodeIndex};
 use smallvec::SmallVec;
 
 use super::class::{Class, Edge, MAX_OPERANDS, Work, class, edge};
@@ -69,6 +74,64 @@ impl Plan {
             group_of_root: vec![None; computation.instructions.len()],
             stored: vec![true; computation.instructions.len()],
         }
+    }
+}
+
+/// A fusion that would depend on itself: a mistake in this file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DependsOnItself {
+    /// Where its value is made.
+    pub(super) root: InstrId,
+}
+
+impl Plan {
+    /// An order in which what stays can run, operands first: fusions by their roots, and the
+    /// instructions that stay as they are.
+    ///
+    /// # Errors
+    /// A fusion on a cycle of the graph of values that are handed on.
+    pub(super) fn kernel_order(
+        &self,
+        computation: &Computation,
+    ) -> Result<Vec<InstrId>, DependsOnItself> {
+        let graph = self.graph(computation);
+        let order = toposort(&graph, None);
+        let order = order.map_err(|cycle| DependsOnItself {
+            root: graph[cycle.node_id()],
+        })?;
+        Ok(order.into_iter().map(|node| graph[node]).collect())
+    }
+
+    /// A node for what runs, an edge for each value handed on.
+    fn graph(&self, computation: &Computation) -> DiGraph<InstrId, ()> {
+        let count = computation.instructions.len();
+        let mut graph = DiGraph::with_capacity(count, count);
+        let mut nodes: Vec<Option<NodeIndex>> = vec![None; count];
+        for id in computation.instructions.ids() {
+            if self.stored[id.index()] {
+                nodes[id.index()] = Some(graph.add_node(id));
+            }
+        }
+        // The last fusion in which each instruction was met.
+        let mut inside = vec![None; count];
+        for (id, node) in computation.instructions.ids().zip(&nodes) {
+            let Some(node) = *node else { continue };
+            let alone = [id];
+            let group = self.group_of_root[id.index()];
+            let members = group.map_or(&alone[..], |group| &self.groups[group].members);
+            for member in members {
+                inside[member.index()] = Some(id);
+            }
+            for member in members {
+                for operand in &computation.instructions[*member].operands {
+                    let from = nodes[operand.index()];
+                    if let (Some(from), true) = (from, inside[operand.index()] != Some(id)) {
+                        graph.add_edge(from, node, ());
+                    }
+                }
+            }
+        }
+        graph
     }
 }
 
@@ -294,10 +357,15 @@ impl Planner<'_> {
             true
         } else {
             let mut operands = instruction.operands.iter();
-            work == Work::Index
-                && operands.all(|operand| self.classes[operand.index()] == Class::Outside)
+            work == Work::Index && operands.all(|operand| self.is_never_fused(*operand))
         };
         self.follows_from_index(id) || view && self.chain(id) <= MAX_COPIED_CHAIN
+    }
+
+    /// Whether `id` is outside of fusions in every run: a fusion was not before it was formed.
+    fn is_never_fused(&self, id: InstrId) -> bool {
+        let op = &self.computation.instructions[id].op;
+        self.classes[id.index()] == Class::Outside && !matches!(op, Op::Fusion { .. })
     }
 
     /// A broadcast is never stored for the sake of a fusion, and an `iota` never read.
