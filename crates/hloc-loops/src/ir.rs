@@ -14,6 +14,7 @@ use hloc_ir::{
 };
 
 use crate::index::{Bounds, Index};
+use crate::routine::RoutineCall;
 
 hloc_ir::define_id! {
     /// Names a kernel of a program.
@@ -419,6 +420,8 @@ pub struct LibraryStep {
 pub enum LibraryCall {
     /// A sum of products over contracting dimensions; floats and complex.
     Dot(Box<DotCall>),
+    /// Everything that is no product.
+    Routine(Box<RoutineCall>),
 }
 
 impl LibraryCall {
@@ -426,6 +429,7 @@ impl LibraryCall {
     pub fn name(&self) -> &'static str {
         match self {
             LibraryCall::Dot(_) => "dot",
+            LibraryCall::Routine(call) => call.routine.name(),
         }
     }
 }

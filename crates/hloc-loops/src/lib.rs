@@ -7,6 +7,7 @@ pub mod index;
 pub mod ir;
 mod lower;
 mod print;
+pub mod routine;
 pub mod transform;
 mod verify;
 

@@ -369,6 +369,13 @@ fn library_text(step: &LibraryStep) -> String {
             dot.lhs_contracting,
             dot.rhs_contracting,
         ),
+        LibraryCall::Routine(call) => format!(
+            "{}({}) -> {}, {:?}",
+            call.routine.name(),
+            buffers_text(&step.inputs),
+            buffers_text(&step.outputs),
+            call.routine,
+        ),
     }
 }
 

@@ -11,6 +11,7 @@ mod estimate;
 mod executable;
 mod execute;
 mod fft;
+mod linalg;
 mod plan;
 mod pool;
 mod random;

@@ -206,6 +206,9 @@ impl<'m> Lowerer<'m> {
         if let Op::Constant { literal } = &instruction.op {
             return self.constant_value(region.id, id, instruction, literal);
         }
+        if let Some(leaves) = self.library(region, id, instruction)? {
+            return Ok(leaves);
+        }
         if let Op::Call { to_apply, .. } = &instruction.op {
             self.inlined(region, id, *to_apply)
         } else if let Op::While { condition, body } = &instruction.op {
@@ -476,6 +479,12 @@ impl<'m> Lowerer<'m> {
                 args: buffers,
             },
         )
+    }
+
+    /// Adds a kernel that a library routine calls.
+    pub(super) fn callback(&mut self, mut kernel: Kernel) -> KernelId {
+        kernel.name = self.unique_name(kernel.name);
+        self.kernels.push(kernel)
     }
 
     /// The name, with a number behind it if it is taken.

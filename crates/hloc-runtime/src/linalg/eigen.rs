@@ -1,0 +1,210 @@
+//! Eigenvalues and singular values, by the `faer` crate.
+
+use faer::diag::DiagMut;
+use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::evd::{ComputeEigenvectors, evd_cplx, evd_real, evd_scratch};
+use faer::linalg::svd::SvdError;
+use faer::{Mat, MatRef, Par, Side};
+use hloc_tensor::Complex;
+
+use super::field::{Field, Part, norm};
+use super::matrix::Matrix;
+
+/// Eigenvalues with the vectors asked for, one in each column.
+pub(super) struct Eigen<P> {
+    pub(super) values: Vec<Complex<P>>,
+    pub(super) left: Option<Matrix<Complex<P>>>,
+    pub(super) right: Option<Matrix<Complex<P>>>,
+}
+
+/// Fields whose matrices have eigenvalues here.
+pub(super) trait EigenField: Field {
+    /// `None` if the iteration does not converge or a number is not finite.
+    fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen<Self::Part>>;
+}
+
+fn wanted(vectors: bool) -> ComputeEigenvectors {
+    if vectors {
+        ComputeEigenvectors::Yes
+    } else {
+        ComputeEigenvectors::No
+    }
+}
+
+macro_rules! eigen_field {
+    ($part:ty) => {
+        impl EigenField for $part {
+            fn eigen(a: &Matrix<$part>, left: bool, right: bool) -> Option<Eigen<$part>> {
+                let n = a.rows;
+                let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
+                let mut u_left = left.then(|| Mat::<$part>::zeros(n, n));
+                let mut u_right = right.then(|| Mat::<$part>::zeros(n, n));
+                let params = Default::default();
+                let scratch =
+                    evd_scratch::<$part>(n, wanted(left), wanted(right), Par::Seq, params);
+                let mut memory = MemBuffer::new(scratch);
+                evd_real(
+                    a.view(),
+                    DiagMut::from_slice_mut(&mut re),
+                    DiagMut::from_slice_mut(&mut im),
+                    u_left.as_mut().map(Mat::as_mut),
+                    u_right.as_mut().map(Mat::as_mut),
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                    params,
+                )
+                .ok()?;
+                let values: Vec<_> = re
+                    .iter()
+                    .zip(&im)
+                    .map(|(re, im)| Complex::new(*re, *im))
+                    .collect();
+                let right = u_right.map(|u| unpacked(u.as_ref(), &values, false));
+                let left = u_left.map(|u| unpacked(u.as_ref(), &values, true));
+                Some(Eigen {
+                    left: left.map(normalized),
+                    right: right.map(normalized),
+                    values,
+                })
+            }
+        }
+
+        impl EigenField for Complex<$part> {
+            fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen<$part>> {
+                let n = a.rows;
+                let mut values = vec![Self::zero(); n];
+                let mut u_left = left.then(|| Matrix::<Self>::zeros(n, n));
+                let mut u_right = right.then(|| Matrix::<Self>::zeros(n, n));
+                let params = Default::default();
+                let scratch = evd_scratch::<Self>(n, wanted(left), wanted(right), Par::Seq, params);
+                let mut memory = MemBuffer::new(scratch);
+                evd_cplx(
+                    a.view(),
+                    DiagMut::from_slice_mut(&mut values),
+                    u_left.as_mut().map(Matrix::view_mut),
+                    u_right.as_mut().map(Matrix::view_mut),
+                    Par::Seq,
+                    MemStack::new(&mut memory),
+                    params,
+                )
+                .ok()?;
+                Some(Eigen {
+                    left: u_left.map(normalized),
+                    right: u_right.map(normalized),
+                    values,
+                })
+            }
+        }
+    };
+}
+
+eigen_field!(f32);
+eigen_field!(f64);
+
+/// Vectors of a real matrix: those of a pair of conjugate values come as real and imaginary part.
+///
+/// Left vectors come as those of the transposed matrix, the parts of a pair exchanged.
+fn unpacked<P: Part>(
+    vectors: MatRef<'_, P>,
+    values: &[Complex<P>],
+    left: bool,
+) -> Matrix<Complex<P>>
+where
+    Complex<P>: Field<Part = P>,
+{
+    let n = values.len();
+    let mut result = Matrix::<Complex<P>>::zeros(n, n);
+    let mut column = 0;
+    while column < n {
+        if values[column].im == P::ZERO || column + 1 == n {
+            for row in 0..n {
+                result.set(row, column, Complex::new(vectors[(row, column)], P::ZERO));
+            }
+            column += 1;
+            continue;
+        }
+        let (re, im) = if left {
+            (column + 1, column)
+        } else {
+            (column, column + 1)
+        };
+        for row in 0..n {
+            let (re, im) = (vectors[(row, re)], vectors[(row, im)]);
+            let im = if left { -im } else { im };
+            result.set(row, column, Complex::new(re, im));
+            result.set(row, column + 1, Complex::new(re, -im));
+        }
+        column += 2;
+    }
+    result
+}
+
+/// Columns of length 1 whose largest entry is real, as LAPACK gives them.
+fn normalized<P: Part>(mut vectors: Matrix<Complex<P>>) -> Matrix<Complex<P>>
+where
+    Complex<P>: Field<Part = P>,
+{
+    for column in 0..vectors.columns {
+        let column = vectors.column_mut(column);
+        let length = norm(column);
+        let square = |value: &Complex<P>| value.re * value.re + value.im * value.im;
+        let is_real = column.iter().all(|value| value.im == P::ZERO);
+        let mut largest = Complex::new(P::ZERO, P::ZERO);
+        for value in column.iter_mut() {
+            *value = Complex::new(value.re / length, value.im / length);
+            if square(value) > square(&largest) {
+                largest = *value;
+            }
+        }
+        if is_real || largest == Complex::zero() {
+            continue;
+        }
+        let size = largest.re.hypotenuse(largest.im);
+        let turn = largest.conjugate().scaled(P::ONE / size);
+        for value in column.iter_mut() {
+            let is_largest = *value == largest;
+            *value = *value * turn;
+            if is_largest {
+                value.im = P::ZERO;
+            }
+        }
+    }
+    vectors
+}
+
+/// Values in ascending order and vectors of a self-adjoint matrix of which one triangle was given;
+/// `None` if the iteration does not converge or a number is not finite.
+pub(super) fn self_adjoint<T: Field>(a: &Matrix<T>, lower: bool) -> Option<(Vec<T::Part>, Mat<T>)> {
+    let a = a.clone().completed(lower);
+    if !a.all_finite() {
+        return None;
+    }
+    let eigen = a.view().self_adjoint_eigen(Side::Lower).ok()?;
+    let values = eigen.S().column_vector();
+    let values = (0..a.rows).map(|at| values[at].re()).collect();
+    Some((values, eigen.U().to_owned()))
+}
+
+/// Singular values in descending order with left and right vectors.
+pub(super) struct Singular<T: Field> {
+    pub(super) values: Vec<T::Part>,
+    pub(super) left: Mat<T>,
+    pub(super) right: Mat<T>,
+}
+
+/// `full`: all vectors rather than those that belong to values.
+pub(super) fn singular<T: Field>(a: &Matrix<T>, full: bool) -> Result<Singular<T>, SvdError> {
+    let svd = if full {
+        a.view().svd()?
+    } else {
+        a.view().thin_svd()?
+    };
+    let values = svd.S().column_vector();
+    Ok(Singular {
+        values: (0..a.rows.min(a.columns))
+            .map(|at| values[at].re())
+            .collect(),
+        left: svd.U().to_owned(),
+        right: svd.V().to_owned(),
+    })
+}
