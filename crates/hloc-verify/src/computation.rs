@@ -53,6 +53,7 @@ pub(crate) fn check(
         }
         checker.check(report, at, instruction);
     }
+    crate::pairs::check_users(report, computation, &checker);
     check_signature(report, computation);
     let (root_is_used, unused) = uses(computation);
     ComputationVerdict {

@@ -20,13 +20,13 @@ pub(crate) fn check(report: &mut Report<'_>) {
         );
         return;
     };
-    check_counts(report);
+    check_counts(report, entry);
     check_entry_is_not_fused(report, entry);
     check_layout(report, entry);
     check_aliases(report, entry);
 }
 
-fn check_counts(report: &mut Report<'_>) {
+fn check_counts(report: &mut Report<'_>, entry: &Computation) {
     let attributes = &report.module.attributes;
     for (name, count) in [
         ("replica_count", attributes.replica_count),
@@ -36,7 +36,7 @@ fn check_counts(report: &mut Report<'_>) {
             report.at(
                 "module_c4",
                 format!("{name} is {count}, but a module runs on at least one device"),
-                Span::NONE,
+                entry.span.0,
             );
         }
     }
@@ -142,13 +142,13 @@ fn check_aliases(report: &mut Report<'_>, entry: &Computation) {
                 "{place} and result at {:?} names a part that does not exist",
                 alias.output
             );
-            report.at("alias_c1", text, Span::NONE);
+            report.at("alias_c1", text, entry.span.0);
             continue;
         };
         if !given.insert((alias.parameter, &alias.parameter_index)) || !taken.insert(&alias.output)
         {
             let text = format!("{place} shares a buffer that is shared already");
-            report.at("alias_c2", text, Span::NONE);
+            report.at("alias_c2", text, entry.span.0);
         }
         let agree = match alias.kind {
             AliasKind::Must => input.compatible(output),
@@ -156,7 +156,7 @@ fn check_aliases(report: &mut Report<'_>, entry: &Computation) {
         };
         if !agree {
             let text = format!("{place} shares memory of {input} with {output}, which differ");
-            report.at("alias_c3", text, Span::NONE);
+            report.at("alias_c3", text, entry.span.0);
         }
     }
     for donor in &attributes.buffer_donor {
@@ -166,10 +166,10 @@ fn check_aliases(report: &mut Report<'_>, entry: &Computation) {
         );
         if parameter_part(entry, donor.parameter, &donor.parameter_index).is_none() {
             let text = format!("{place} names a part that does not exist");
-            report.at("donor_c1", text, Span::NONE);
+            report.at("donor_c1", text, entry.span.0);
         } else if !given.insert((donor.parameter, &donor.parameter_index)) {
             let text = format!("{place} gives a buffer that is given or shared already");
-            report.at("donor_c2", text, Span::NONE);
+            report.at("donor_c2", text, entry.span.0);
         }
     }
 }

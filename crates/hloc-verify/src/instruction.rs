@@ -10,7 +10,7 @@ use hloc_ir::{
 
 use crate::computation::ComputationVerdict;
 use crate::report::Report;
-use crate::{Dialect, Options, precision, shapes};
+use crate::{Dialect, Options, annotations, dialect, pairs, precision, shapes};
 
 /// Whether an instruction's declared shape can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +105,9 @@ impl<'m> Checker<'m> {
         self.check_dialect(instruction, &shapes).map_err(doubtful)?;
         check_composite(instruction).map_err(doubtful)?;
         self.check_fused(instruction).map_err(doubtful)?;
+        check_device_ids(instruction).map_err(doubtful)?;
+        pairs::check(self.module, self.computation, instruction).map_err(doubtful)?;
+        annotations::check(self.module, instruction).map_err(doubtful)?;
         Ok(Verdict::Sound)
     }
 
@@ -226,12 +229,13 @@ impl<'m> Checker<'m> {
 
     /// XLA's text has no implicit broadcasting, but for the scalars of `select` and `clamp`.
     fn check_dialect(&self, instruction: &Instruction, operands: &[&Shape]) -> Result<(), Broken> {
-        let Some((mapping, may_be_scalar)) = implicit_broadcast(&instruction.op) else {
-            return Ok(());
-        };
         if self.options.dialect == Dialect::Hloc {
             return Ok(());
         }
+        dialect::check_metadata(instruction)?;
+        let Some((mapping, may_be_scalar)) = implicit_broadcast(&instruction.op) else {
+            return Ok(());
+        };
         if mapping.is_some() {
             return Err(Broken::new(
                 "dialect_c1",
@@ -314,6 +318,43 @@ fn implicit_broadcast(op: &Op) -> Option<(&Option<Vec<i64>>, &'static [usize])> 
         TernaryOp::Clamp => &[0, 2],
     };
     Some((broadcast_dimensions, scalars))
+}
+
+/// Global device ids are numbers on a channel.
+fn check_device_ids(instruction: &Instruction) -> Result<(), Broken> {
+    let (Op::AllGather {
+        channel_id: None,
+        use_global_device_ids: true,
+        ..
+    }
+    | Op::AllGatherStart {
+        channel_id: None,
+        use_global_device_ids: true,
+        ..
+    }
+    | Op::AllReduce {
+        channel_id: None,
+        use_global_device_ids: true,
+        ..
+    }
+    | Op::AllReduceStart {
+        channel_id: None,
+        use_global_device_ids: true,
+        ..
+    }
+    | Op::ReduceScatter {
+        channel_id: None,
+        use_global_device_ids: true,
+        ..
+    }) = instruction.op
+    else {
+        return Ok(());
+    };
+    Err(
+        Broken::new("collective_c7", "uses global device ids, but no channel")
+            .at(Focus::Attribute("use_global_device_ids"))
+            .with_help("write a channel_id, or leave use_global_device_ids out"),
+    )
 }
 
 /// A composite call says which.

@@ -13,11 +13,15 @@
 //!
 //! Every rule has a label, which is the code of its diagnostics; [`CONSTRAINTS`] documents them.
 
+mod annotations;
 mod computation;
 mod constraints;
+mod dialect;
 mod header;
 mod instruction;
 mod lint;
+mod once;
+mod pairs;
 mod precision;
 mod report;
 mod shapes;
@@ -28,7 +32,7 @@ use hloc_diag::Diagnostic;
 use hloc_ir::Module;
 
 pub use constraints::{CONSTRAINTS, Constraint, explain};
-pub use lint::lint;
+pub use lint::{LINTS, LintOptions, explain_lint, lint, lint_with};
 
 /// Which language a module is held to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -129,6 +133,10 @@ pub fn diagnose(module: &Module, options: &Options) -> Vec<Diagnostic> {
         let sound = computation::check(&mut report, id, options, &verdicts);
         verdicts.push(sound);
     }
+    once::check(&mut report);
     header::check(&mut report);
+    if options.dialect == Dialect::Xla {
+        dialect::check_module(&mut report);
+    }
     report.finish()
 }

@@ -4,7 +4,7 @@ use super::check::{
     Called, DimNumbers, array, arrays, count, declared, list, one_or_tuple, operand, require,
 };
 use crate::attr::ReplicaGroups;
-use crate::{Broken, ComputationId, Focus, Shape, ShapeContext};
+use crate::{ArrayShape, Broken, ComputationId, Focus, Shape, ShapeContext};
 
 fn broken_groups(message: String) -> Broken {
     Broken::new("collective_c1", message).at(Focus::Attribute("replica_groups"))
@@ -117,13 +117,70 @@ fn combines(cx: &ShapeContext<'_>, to_apply: ComputationId) -> Result<(), Broken
     })
 }
 
-/// The declared shape; the one dimension is in range of every operand.
+/// Which way a collective changes the size along its dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Along {
+    /// Every device gets the parts of all: the size is multiplied.
+    Gather,
+    /// The same, of which `all-gather-start` gives operands and results.
+    GatherStart,
+    /// Every device gets its part of the sum: the size is divided.
+    Scatter,
+}
+
+/// The declared shape, which has the operands' sizes but along one dimension, where they are multiplied
+/// or divided by the size of a group.
 pub(super) fn along_dimension(
     cx: &ShapeContext<'_>,
     dimensions: &[i64],
     groups: Option<&ReplicaGroups>,
-    to_apply: Option<ComputationId>,
+    (along, to_apply): (Along, Option<ComputationId>),
 ) -> Result<Shape, Broken> {
+    one_dimension_of_each(cx, dimensions, groups)?;
+    if let Some(to_apply) = to_apply {
+        combines(cx, to_apply)?;
+    }
+    let shape = declared(cx)?;
+    let results = match along {
+        Along::Gather | Along::Scatter => Some(shape),
+        Along::GatherStart => shape.as_tuple().and_then(|parts| parts.get(1)),
+    };
+    let results: &[Shape] = match results {
+        Some(Shape::Tuple(parts)) => parts,
+        Some(single) => std::slice::from_ref(single),
+        None => &[],
+    };
+    require(results.len() == cx.operands.len(), || {
+        Broken::new(
+            "collective_c5",
+            format!(
+                "declares {shape}, but gives one array for each of {}",
+                count(cx.operands.len(), "operand")
+            ),
+        )
+        .at(Focus::Result)
+    })?;
+    for (index, result) in results.iter().enumerate() {
+        let sizes = Exchange {
+            dimension: dimensions[0] as usize,
+            group: group_size(groups),
+            along,
+        };
+        exchanged(array(cx, index)?, result, sizes).map_err(|text| {
+            Broken::new("collective_c5", text)
+                .at(Focus::Result)
+                .with_other(Focus::Operand(index), cx.operands[index].to_string())
+        })?;
+    }
+    Ok(shape.clone())
+}
+
+/// `dimensions` holds one dimension of every operand.
+fn one_dimension_of_each(
+    cx: &ShapeContext<'_>,
+    dimensions: &[i64],
+    groups: Option<&ReplicaGroups>,
+) -> Result<(), Broken> {
     check_groups(groups, true)?;
     require(dimensions.len() == 1, || {
         Broken::new(
@@ -144,10 +201,68 @@ pub(super) fn along_dimension(
         }
         .in_range("collective_c3")?;
     }
-    if let Some(to_apply) = to_apply {
-        combines(cx, to_apply)?;
+    Ok(())
+}
+
+/// How many devices each group has, where that is written.
+fn group_size(groups: Option<&ReplicaGroups>) -> Option<i64> {
+    match groups? {
+        ReplicaGroups::List(groups) => {
+            let size = groups.first()?.len();
+            (size > 0).then_some(size as i64)
+        }
+        ReplicaGroups::Iota { dims, .. } => dims.last().copied(),
+        ReplicaGroups::Mesh(_) => None,
     }
-    declared(cx).cloned()
+}
+
+/// What happens along the dimension.
+struct Exchange {
+    dimension: usize,
+    group: Option<i64>,
+    along: Along,
+}
+
+/// `Err` with a sentence about the instruction if the operand does not become the result.
+fn exchanged(operand: &ArrayShape, result: &Shape, exchange: Exchange) -> Result<(), String> {
+    let verb = match exchange.along {
+        Along::Gather | Along::GatherStart => "gathers",
+        Along::Scatter => "scatters",
+    };
+    let differs = || {
+        format!(
+            "declares {result}, but {verb} {operand} along dimension {}",
+            exchange.dimension
+        )
+    };
+    let array = result.as_array().ok_or_else(differs)?;
+    let others_agree = array.num_dims() == operand.num_dims()
+        && (0..array.num_dims())
+            .filter(|dim| *dim != exchange.dimension)
+            .all(|dim| array.dims[dim] == operand.dims[dim]);
+    if array.element_type != operand.element_type || !others_agree {
+        return Err(differs());
+    }
+    let (one, other) = (
+        operand.dims[exchange.dimension],
+        array.dims[exchange.dimension],
+    );
+    let (small, large) = match exchange.along {
+        Along::Gather | Along::GatherStart => (one, other),
+        Along::Scatter => (other, one),
+    };
+    let fits = match exchange.group {
+        Some(group) => small.checked_mul(group) == Some(large),
+        None => (small == 0 && large == 0) || (small > 0 && large % small == 0),
+    };
+    if fits {
+        return Ok(());
+    }
+    let devices = exchange.group.map_or_else(
+        || "a whole number of devices".to_owned(),
+        |group| count(usize::try_from(group).unwrap_or(0), "device"),
+    );
+    Err(format!("{} among {devices}", differs()))
 }
 
 /// With a dimension: the operand's shape. Without: one operand per device of a group.
@@ -156,26 +271,51 @@ pub(super) fn all_to_all(
     dimensions: Option<&[i64]>,
     groups: Option<&ReplicaGroups>,
 ) -> Result<Shape, Broken> {
-    match dimensions {
-        Some(dimensions) => {
-            along_dimension(cx, dimensions, groups, None)?;
-            require(cx.operands.len() == 1, || {
-                Broken::new(
-                    "collective_c4",
-                    format!(
-                        "splits along a dimension, but has {}",
-                        count(cx.operands.len(), "operand")
-                    ),
-                )
-            })?;
-            operand(cx, 0).cloned()
-        }
-        None => {
-            check_groups(groups, true)?;
-            arrays(cx, 0)?;
-            Ok(super::control::tuple(cx))
-        }
-    }
+    let group = group_size(groups);
+    let Some(dimensions) = dimensions else {
+        check_groups(groups, true)?;
+        arrays(cx, 0)?;
+        let given = cx.operands.len();
+        require(group.unwrap_or(1) == given as i64, || {
+            Broken::new(
+                "collective_c6",
+                format!(
+                    "has {} for groups of {}",
+                    count(given, "operand"),
+                    count(usize::try_from(group.unwrap_or(1)).unwrap_or(0), "device")
+                ),
+            )
+            .at(Focus::Attribute("replica_groups"))
+        })?;
+        return Ok(super::control::tuple(cx));
+    };
+    one_dimension_of_each(cx, dimensions, groups)?;
+    require(cx.operands.len() == 1, || {
+        Broken::new(
+            "collective_c4",
+            format!(
+                "splits along a dimension, but has {}",
+                count(cx.operands.len(), "operand")
+            ),
+        )
+    })?;
+    let shape = array(cx, 0)?;
+    let size = shape.dims[dimensions[0] as usize];
+    require(
+        group.is_none_or(|group| group > 0 && size % group == 0),
+        || {
+            Broken::new(
+            "collective_c6",
+            format!(
+                "splits {shape} along dimension {} among groups of {} devices, which do not divide {size}",
+                dimensions[0],
+                group.unwrap_or(1)
+            ),
+        )
+        .at(Focus::Attribute("replica_groups"))
+        },
+    )?;
+    operand(cx, 0).cloned()
 }
 
 /// The operands' shapes.
@@ -209,10 +349,23 @@ pub(super) fn collective_permute(
         )
         .at(Focus::Attribute("source_target_pairs")));
     }
-    if starts || cx.operands.len() > 1 {
+    if cx.operands.len() > 1 {
         return declared(cx).cloned();
     }
-    operand(cx, 0).cloned()
+    if !starts {
+        return operand(cx, 0).cloned();
+    }
+    let (shape, value) = (declared(cx)?, operand(cx, 0)?);
+    let parts = shape.as_tuple().unwrap_or_default();
+    let agree = parts.len() >= 2 && parts[..2].iter().all(|part| part.compatible(value));
+    require(agree, || {
+        Broken::new(
+            "collective_permute_c2",
+            format!("declares {shape}, but gives its operand {value} twice, sent and received, then contexts"),
+        )
+        .at(Focus::Result)
+    })?;
+    Ok(shape.clone())
 }
 
 /// The shape of the output operand.

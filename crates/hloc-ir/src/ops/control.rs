@@ -195,7 +195,91 @@ pub(super) fn scan(
     for index in inputs..total {
         called.parameter_is(index, operand(cx, index)?, "scan_c6")?;
     }
-    super::check::declared(cx).cloned()
+    let shape = super::check::declared(cx)?;
+    let length = ScanLength {
+        dimension: dimensions[0],
+        size: length,
+    };
+    scan_result(cx, &called, (inputs, length), shape)?;
+    Ok(shape.clone())
+}
+
+/// Where stacked outputs have the number of steps, and how many there are; inputs tell it, if there are
+/// any.
+#[derive(Clone, Copy)]
+struct ScanLength {
+    dimension: i64,
+    size: Option<i64>,
+}
+
+/// The parts of a tuple, or the one value.
+fn parts(shape: &Shape) -> &[Shape] {
+    shape.as_tuple().unwrap_or(std::slice::from_ref(shape))
+}
+
+/// The declared shape lists what each step gives, stacked, then the carried values as they are.
+fn scan_result(
+    cx: &ShapeContext<'_>,
+    called: &Called<'_>,
+    (inputs, length): (usize, ScanLength),
+    shape: &Shape,
+) -> Result<(), Broken> {
+    let carries = cx.operands.len() - inputs;
+    let (steps, results) = (parts(called.result), parts(shape));
+    require(
+        steps.len() == results.len() && steps.len() >= carries,
+        || {
+            let gives = count(steps.len(), "value");
+            Broken::new(
+                "scan_c7",
+                format!(
+                    "declares {}, but a step gives {gives}, of which {carries} carried",
+                    count(results.len(), "result")
+                ),
+            )
+            .at(Focus::Result)
+        },
+    )?;
+    let outputs = steps.len() - carries;
+    for (index, (step, result)) in steps.iter().zip(results).enumerate() {
+        let expected = if index < outputs {
+            stacked(step, result, length)
+        } else {
+            let carried = operand(cx, inputs + index - outputs)?;
+            step.compatible(carried).then(|| step.clone())
+        };
+        let Some(expected) = expected else {
+            return Err(called.broken(
+                "scan_c7",
+                format!(
+                    "runs steps of `{}` that give {step} as value {index}, which cannot be stacked or carried on",
+                    called.name()
+                ),
+            ));
+        };
+        require(expected.compatible(result), || {
+            Broken::new(
+                "scan_c7",
+                format!("declares {result} as result {index}, but its steps give {expected}"),
+            )
+            .at(Focus::Result)
+        })?;
+    }
+    Ok(())
+}
+
+/// What a step gives with the scanned dimension put in; `None` if it has no place there.
+fn stacked(step: &Shape, result: &Shape, length: ScanLength) -> Option<Shape> {
+    let step = step.as_array()?;
+    let at = usize::try_from(length.dimension).ok()?;
+    let declared = || Some(*result.as_array()?.dims.get(at)?);
+    let size = length.size.or_else(declared)?;
+    let mut dims = step.dims.to_vec();
+    if at > dims.len() {
+        return None;
+    }
+    dims.insert(at, size);
+    Some(Shape::array(step.element_type, &dims))
 }
 
 /// The operands as a tuple.

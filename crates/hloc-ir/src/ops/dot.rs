@@ -214,13 +214,12 @@ pub(super) fn scaled_dot(cx: &ShapeContext<'_>, numbers: DotNumbers<'_>) -> Resu
     let (lhs, rhs) = (shapes[0], shapes[1]);
     check_numbers(lhs, rhs, numbers)?;
     for (index, (operand, scale)) in [(lhs, shapes[2]), (rhs, shapes[3])].into_iter().enumerate() {
-        let divides = scale.is_scalar()
-            || (scale.num_dims() == operand.num_dims()
-                && operand
-                    .dims
-                    .iter()
-                    .zip(&scale.dims)
-                    .all(|(size, scale)| *scale > 0 && size % scale == 0));
+        let divides = scale.num_dims() == operand.num_dims()
+            && operand
+                .dims
+                .iter()
+                .zip(&scale.dims)
+                .all(|(size, scale)| *scale > 0 && size % scale == 0);
         require(divides, || {
             Broken::new(
                 "scaled_dot_c1",

@@ -93,12 +93,22 @@ fn rule(cx: &ShapeContext<'_>) -> Result<Shape, Broken> {
             dimensions,
             replica_groups,
             ..
-        }
-        | Op::AllGatherStart {
+        } => collective::along_dimension(
+            cx,
+            dimensions,
+            replica_groups.as_ref(),
+            (collective::Along::Gather, None),
+        ),
+        Op::AllGatherStart {
             dimensions,
             replica_groups,
             ..
-        } => collective::along_dimension(cx, dimensions, replica_groups.as_ref(), None),
+        } => collective::along_dimension(
+            cx,
+            dimensions,
+            replica_groups.as_ref(),
+            (collective::Along::GatherStart, None),
+        ),
         Op::AllGatherDone {} => transfer::part(cx, 1, "all_gather_done_c1"),
         Op::AllReduce {
             replica_groups,
@@ -301,7 +311,12 @@ fn rule(cx: &ShapeContext<'_>) -> Result<Shape, Broken> {
             dimensions,
             to_apply,
             ..
-        } => collective::along_dimension(cx, dimensions, replica_groups.as_ref(), Some(*to_apply)),
+        } => collective::along_dimension(
+            cx,
+            dimensions,
+            replica_groups.as_ref(),
+            (collective::Along::Scatter, Some(*to_apply)),
+        ),
         Op::ReduceWindow { window, to_apply } => {
             window::reduce_window(cx, window.as_ref(), *to_apply)
         }

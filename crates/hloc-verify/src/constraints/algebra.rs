@@ -45,7 +45,7 @@ pub(super) const ALGEBRA: &[Constraint] = &[
     },
     Constraint {
         label: "scaled_dot_c1",
-        summary: "Each scale is a scalar, or its sizes divide those of its operand.",
+        summary: "Each scale has as many dimensions as its operand, and sizes that divide the operand's.",
     },
     Constraint {
         label: "cholesky_c1",

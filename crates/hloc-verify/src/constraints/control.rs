@@ -72,6 +72,10 @@ pub(super) const CONTROL: &[Constraint] = &[
         summary: "Every instruction of a fused computation but root and parameters is used or does something besides giving a value.",
     },
     Constraint {
+        label: "fusion_c5",
+        summary: "A computation is fused by one `fusion` only.",
+    },
+    Constraint {
         label: "scan_c1",
         summary: "`dimensions` holds one number.",
     },
@@ -94,6 +98,10 @@ pub(super) const CONTROL: &[Constraint] = &[
     Constraint {
         label: "scan_c6",
         summary: "Parameters have the shapes of the inputs without the dimension, then of the carried values.",
+    },
+    Constraint {
+        label: "scan_c7",
+        summary: "The result lists what each step gives with the dimension put in, then the carried values, which keep their shapes.",
     },
     Constraint {
         label: "get_tuple_element_c1",
@@ -140,8 +148,24 @@ pub(super) const CONTROL: &[Constraint] = &[
         summary: "With `dimensions` there is one operand.",
     },
     Constraint {
+        label: "collective_c5",
+        summary: "Along `dimensions` an `all-gather` multiplies the size by the number of devices in a group and a `reduce-scatter` divides it; everything else stays.",
+    },
+    Constraint {
+        label: "collective_c6",
+        summary: "`all-to-all` splits a size that the number of devices in a group divides, or has one operand for each device of a group.",
+    },
+    Constraint {
+        label: "collective_c7",
+        summary: "`use_global_device_ids` comes with a `channel_id`.",
+    },
+    Constraint {
         label: "collective_permute_c1",
         summary: "No device is source twice or target twice.",
+    },
+    Constraint {
+        label: "collective_permute_c2",
+        summary: "`collective-permute-start` gives its operand twice, as sent and as received, then contexts.",
     },
     Constraint {
         label: "ragged_all_to_all_c1",
@@ -172,8 +196,40 @@ pub(super) const CONTROL: &[Constraint] = &[
         summary: "The result is a tuple of the operands as a tuple, the computation's result, and contexts.",
     },
     Constraint {
+        label: "async_start_c4",
+        summary: "The computation holds parameters and a root, nothing else.",
+    },
+    Constraint {
+        label: "async_start_c5",
+        summary: "`async_execution_thread` is the `execution_thread` of the computation, where both are written.",
+    },
+    Constraint {
+        label: "async_start_c6",
+        summary: "A computation is begun by one `async-start` only.",
+    },
+    Constraint {
         label: "async_done_c1",
         summary: "The operand is what `async-start` gives.",
+    },
+    Constraint {
+        label: "pair_c1",
+        summary: "What a start gives has one user, its done: `async-start` and `async-update` an `async-update` or `async-done`, and all-gather, all-reduce, collective-permute, copy, send and recv their own.",
+    },
+    Constraint {
+        label: "pair_c2",
+        summary: "A done takes what its start gives.",
+    },
+    Constraint {
+        label: "pair_c3",
+        summary: "The computation and the thread that an `async-update` or `async-done` names are those of its start.",
+    },
+    Constraint {
+        label: "channel_c1",
+        summary: "A `send` and its `send-done` use one channel; so do `recv` and `recv-done`.",
+    },
+    Constraint {
+        label: "channel_c2",
+        summary: "A `send` and its `send-done` agree on `is_host_transfer`; so do `recv` and `recv-done`.",
     },
     Constraint {
         label: "send_c1",

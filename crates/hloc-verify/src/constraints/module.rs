@@ -24,6 +24,10 @@ pub(super) const MODULE: &[Constraint] = &[
         summary: "The entry computation is not fused into another.",
     },
     Constraint {
+        label: "module_c6",
+        summary: "The all-reduces of a module agree on `constrain_layout`.",
+    },
+    Constraint {
         label: "computation_c1",
         summary: "An operand stands before its user in the same computation.",
     },
@@ -112,6 +116,14 @@ pub(super) const MODULE: &[Constraint] = &[
         summary: "In XLA's HLO text all operands of an element-wise op have the result's sizes, but for a scalar first operand of `select` and scalar bounds of `clamp`. Checked with `--dialect=xla` only.",
     },
     Constraint {
+        label: "dialect_c3",
+        summary: "XLA's lexer takes type names and keywords for what they are, so a module cannot be named `f64` or `true`. Checked with `--dialect=xla` only.",
+    },
+    Constraint {
+        label: "dialect_c4",
+        summary: "Lines, columns and row numbers in stack tables and metadata fit in 32 bits with sign. Checked with `--dialect=xla` only.",
+    },
+    Constraint {
         label: "precision_c1",
         summary: "The float operands of one instruction have one element type, unless the op passes values on or its operands are unrelated (call, conditional, dot, fusion, sort, tuple, while ...).",
     },
@@ -142,5 +154,13 @@ pub(super) const MODULE: &[Constraint] = &[
     Constraint {
         label: "aliasing_c1",
         summary: "`output_to_operand_aliasing` names an operand, a part of it and a part of the result, which have one shape.",
+    },
+    Constraint {
+        label: "sharding_c1",
+        summary: "A `while` with its body's root and the parameters of body and condition, and a `conditional` with the roots of its branches, have one sharding where they have one at all. hloc runs on one device and checks no other shardings.",
+    },
+    Constraint {
+        label: "origin_c1",
+        summary: "An `origin` has the tuple structure of the instruction's shape.",
     },
 ];

@@ -23,7 +23,6 @@ pub const LINTS: &[&str] = &[
     hloc_ir::outer_product::CODE,
     reductions::LOW_PRECISION,
     unused::DEAD_COMPUTATION,
-    unused::UNUSED_INSTRUCTION,
     unused::UNUSED_PARAMETER,
     constants::OVERFLOW,
     constants::SUBNORMAL,
@@ -58,8 +57,8 @@ pub fn lint(module: &VerifiedModule) -> Vec<Diagnostic> {
 pub fn lint_with(module: &VerifiedModule, options: &LintOptions) -> Vec<Diagnostic> {
     let mut lints = Lints::new(module, options);
     unused::computations(&mut lints);
+    unused::parameters(&mut lints);
     for (id, _) in module.computations.iter() {
-        unused::within(&mut lints, id);
         outer_product::check(&mut lints, id);
         reductions::check(&mut lints, id);
         constants::check(&mut lints, id);
