@@ -1,7 +1,7 @@
 //! The comments in a filetest that say what is tested.
 //!
-//! `// test STAGE [ARGUMENTS]`, `// run: main(LITERAL, …) == LITERAL`, and `// error: CODE` at the end
-//! of a guilty line. `docs/testing.md` describes them.
+//! `// test STAGE [ARGUMENTS]`, `// run: main(LITERAL, …) == LITERAL`, and `// error: CODE` or
+//! `// warning: CODE` at the end of a guilty line. `docs/testing.md` describes them.
 
 /// What one `// test` line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub enum Test {
     Parse,
     /// The diagnostics are those that `// error:` marks say; if there are any, their text is the snapshot.
     Verify,
+    /// The lints are exactly those that `// warning:` marks say; if there are any, their text is the snapshot.
+    Lint,
     /// The module after these passes is the snapshot.
     Passes(Vec<String>),
     /// The loop nests and steps are the snapshot.
@@ -28,6 +30,7 @@ impl Test {
         match self {
             Test::Parse => "parse",
             Test::Verify => "verify",
+            Test::Lint => "lint",
             Test::Passes(_) => "passes",
             Test::Lower => "lower",
             Test::Clif => "clif",
@@ -68,6 +71,8 @@ pub struct Directives {
     pub runs: Vec<Run>,
     /// Line numbers from 1 and the codes expected there.
     pub errors: Vec<(usize, String)>,
+    /// Line numbers from 1 and the codes of the lints expected there.
+    pub warnings: Vec<(usize, String)>,
 }
 
 /// Reads the directives of a file.
@@ -85,6 +90,8 @@ pub fn read(text: &str) -> Result<Directives, String> {
             directives.runs.push(read_run(run, number + 1).map_err(at)?);
         } else if let Some(code) = comment.strip_prefix("error: ") {
             directives.errors.extend(code.split_whitespace().map(|code| (number + 1, code.to_owned())));
+        } else if let Some(code) = comment.strip_prefix("warning: ") {
+            directives.warnings.extend(code.split_whitespace().map(|code| (number + 1, code.to_owned())));
         }
     }
     if directives.tests.is_empty() {
@@ -100,6 +107,7 @@ fn read_test(text: &str) -> Result<Test, String> {
     match stage {
         "parse" => Ok(Test::Parse),
         "verify" => Ok(Test::Verify),
+        "lint" => Ok(Test::Lint),
         "passes" => Ok(Test::Passes(rest.join("").split(',').map(str::to_owned).collect())),
         "lower" => Ok(Test::Lower),
         "clif" => Ok(Test::Clif),

@@ -44,6 +44,7 @@ fn run_test(test: &Test, file: &Path, text: &str, directives: &Directives) -> Re
     match test {
         Test::Parse => check_parse(file, &source),
         Test::Verify => check_verify(file, &source, directives),
+        Test::Lint => check_lint(file, &source, directives),
         Test::Passes(names) => {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let module = stages::with_passes(stages::verified(&source)?, &names)?;
@@ -101,17 +102,33 @@ fn check_parse(file: &Path, source: &Source) -> Result<(), String> {
 
 fn check_verify(file: &Path, source: &Source, directives: &Directives) -> Result<(), String> {
     let diagnostics = stages::diagnose(source);
+    check_marks(file, source, "verify", &diagnostics, &directives.errors)
+}
+
+fn check_lint(file: &Path, source: &Source, directives: &Directives) -> Result<(), String> {
+    let warnings = hloc_verify::lint(&stages::verified(source)?);
+    check_marks(file, source, "lint", &warnings, &directives.warnings)
+}
+
+/// The diagnostics stand where the marks are, and their text is the snapshot.
+fn check_marks(
+    file: &Path,
+    source: &Source,
+    stage: &str,
+    diagnostics: &[hloc_diag::Diagnostic],
+    marks: &[(usize, String)],
+) -> Result<(), String> {
     let line = |span: hloc_diag::Span| if span.is_none() { 0 } else { source.position(span.start).line };
     let mut found: Vec<(usize, String)> =
         diagnostics.iter().map(|found| (line(found.primary.span), found.code.to_string())).collect();
     found.sort();
-    let mut wanted = directives.errors.clone();
+    let mut wanted = marks.to_vec();
     wanted.sort();
     if found != wanted {
-        let shown = stages::rendered(&diagnostics, source);
+        let shown = stages::rendered(diagnostics, source);
         return Err(format!("expected (line, code) {wanted:?}, found {found:?}:\n{shown}"));
     }
-    if diagnostics.is_empty() { Ok(()) } else { check_snapshot(file, "verify", &stages::rendered(&diagnostics, source)) }
+    if diagnostics.is_empty() { Ok(()) } else { check_snapshot(file, stage, &stages::rendered(diagnostics, source)) }
 }
 
 fn check_run(source: &Source, run: &Run) -> Result<(), String> {

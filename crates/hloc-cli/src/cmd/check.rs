@@ -3,8 +3,9 @@
 use clap::{Args, ValueEnum};
 use hloc::{Color, Diagnostic, Source};
 use hloc_diag::{render_json, render_text};
+use hloc_verify::{LINTS, LintOptions, lint_with};
 
-use crate::failure::{Status, say};
+use crate::failure::{Status, Usage, say};
 use crate::input::ProgramFile;
 use crate::options::{EXIT_STATUSES, LanguageArgs};
 use crate::output::{counted, print};
@@ -21,6 +22,7 @@ enum Format {
 const HELP: &str = "Examples:
   hloc check model.hlo
   hloc check model.hlo --lint --format json
+  hloc check model.hlo --lint --allow unused-parameter
 
 ";
 
@@ -38,9 +40,27 @@ pub(crate) struct CheckArgs {
     /// Also warn of what is valid but probably not meant so.
     #[arg(long)]
     lint: bool,
+    /// A lint that is not told, by its code; may be repeated.
+    #[arg(long, value_name = "CODE", requires = "lint")]
+    allow: Vec<String>,
+}
+
+impl CheckArgs {
+    /// Which lints are told.
+    fn lint_options(&self) -> anyhow::Result<LintOptions> {
+        let unknown = |code: &&String| !LINTS.contains(&code.as_str());
+        if let Some(code) = self.allow.iter().find(unknown) {
+            let message = format!("there is no lint `{code}`; there are {}", LINTS.join(", "));
+            return Err(Usage::error(message));
+        }
+        Ok(LintOptions {
+            allow: self.allow.clone(),
+        })
+    }
 }
 
 pub(crate) fn run(args: &CheckArgs, color: Color) -> anyhow::Result<Status> {
+    let lint_options = args.lint_options()?;
     let (name, text) = ProgramFile::read(&args.file)?.into_text()?;
     let compiler = args.language.compiler();
     let checked = compiler
@@ -57,7 +77,7 @@ pub(crate) fn run(args: &CheckArgs, color: Color) -> anyhow::Result<Status> {
         }
     };
     if args.lint {
-        let warnings = hloc_verify::lint(&verified.value);
+        let warnings = lint_with(&verified.value, &lint_options);
         show(&warnings, verified.source(), args.format, color)?;
     }
     if args.format == Format::Text {

@@ -9,6 +9,7 @@ use crate::output::print;
 const HELP: &str = "Examples:
   hloc explain broadcast_c4
   hloc explain unknown-opcode
+  hloc explain accidental-outer-product
 
 ";
 
@@ -37,9 +38,13 @@ const LIMITS: &[(&str, &str)] = &[
 fn documented() -> impl Iterator<Item = (&'static str, &'static str)> {
     let rules = hloc_verify::CONSTRAINTS.iter();
     let codes = hloc_parser::CODES.iter();
+    let lints = hloc_verify::LINTS.iter();
+    let lints = lints.filter_map(|code| Some((*code, hloc_verify::explain_lint(code)?)));
     rules
         .map(|rule| (rule.label, rule.summary))
         .chain(codes.map(|code| (code.code, code.summary)))
+        .chain(lints)
+        .chain(hloc::builder::CODES.iter().copied())
         .chain(LIMITS.iter().copied())
 }
 
