@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hloc_ir::attr::ReplicaGroups;
 use hloc_ir::ops::broadcast::UNSORTED;
 use hloc_ir::{
     Broken, Computation, ComputationId, Focus, FrontendValue, Id, InstrId, Instruction, Module, Op,
@@ -320,41 +321,58 @@ fn implicit_broadcast(op: &Op) -> Option<(&Option<Vec<i64>>, &'static [usize])> 
     Some((broadcast_dimensions, scalars))
 }
 
-/// Global device ids are numbers on a channel.
+/// Global device ids are numbers on a channel, in groups that are written.
 fn check_device_ids(instruction: &Instruction) -> Result<(), Broken> {
     let (Op::AllGather {
-        channel_id: None,
+        channel_id,
         use_global_device_ids: true,
+        replica_groups,
         ..
     }
     | Op::AllGatherStart {
-        channel_id: None,
+        channel_id,
         use_global_device_ids: true,
+        replica_groups,
         ..
     }
     | Op::AllReduce {
-        channel_id: None,
+        channel_id,
         use_global_device_ids: true,
+        replica_groups,
         ..
     }
     | Op::AllReduceStart {
-        channel_id: None,
+        channel_id,
         use_global_device_ids: true,
+        replica_groups,
         ..
     }
     | Op::ReduceScatter {
-        channel_id: None,
+        channel_id,
         use_global_device_ids: true,
+        replica_groups,
         ..
-    }) = instruction.op
+    }) = &instruction.op
     else {
         return Ok(());
     };
-    Err(
-        Broken::new("collective_c7", "uses global device ids, but no channel")
+    let broken = |text: &str| {
+        Err(Broken::new("collective_c7", text)
             .at(Focus::Attribute("use_global_device_ids"))
-            .with_help("write a channel_id, or leave use_global_device_ids out"),
-    )
+            .with_help("write a channel_id and replica_groups, or leave use_global_device_ids out"))
+    };
+    if channel_id.is_none_or(|channel| channel < 1) {
+        return broken("uses global device ids, but no channel");
+    }
+    match replica_groups {
+        None => broken("uses global device ids, but no replica groups"),
+        Some(ReplicaGroups::List(groups)) if groups.is_empty() => {
+            broken("uses global device ids, but no replica groups")
+        }
+        Some(ReplicaGroups::List(_) | ReplicaGroups::Iota { .. } | ReplicaGroups::Mesh(_)) => {
+            Ok(())
+        }
+    }
 }
 
 /// A composite call says which.

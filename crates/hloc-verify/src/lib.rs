@@ -32,7 +32,7 @@ use hloc_diag::Diagnostic;
 use hloc_ir::Module;
 
 pub use constraints::{CONSTRAINTS, Constraint, explain};
-pub use lint::{LINTS, LintOptions, explain_lint, lint, lint_with};
+pub use lint::{LINTS, LintOptions, explain_lint, lint, lint_text, lint_with};
 
 /// Which language a module is held to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -54,8 +54,8 @@ fn iota_groups(dims: &[i64], reshape: &[i64], transpose: &[i64]) -> Result<(), B
 }
 
 fn listed_groups(groups: &[Vec<i64>], equal_sizes: bool) -> Result<(), Broken> {
-    // `{{}}` and `{}` stand for all devices in one group.
-    if groups.iter().all(Vec::is_empty) && groups.len() <= 1 {
+    // `{}` stands for all devices in one group.
+    if groups.is_empty() {
         return Ok(());
     }
     require(groups.iter().all(|group| !group.is_empty()), || {
@@ -342,6 +342,15 @@ pub(super) fn collective_permute(
     };
     let sources = repeated(pairs.iter().map(|pair| pair.0).collect());
     let targets = repeated(pairs.iter().map(|pair| pair.1).collect());
+    if let Some((source, target)) = pairs.iter().find(|pair| pair.0 < 0 || pair.1 < 0) {
+        return Err(Broken::new(
+            "collective_permute_c1",
+            format!(
+                "sends from device {source} to device {target}, but devices are numbered from 0"
+            ),
+        )
+        .at(Focus::Attribute("source_target_pairs")));
+    }
     if let Some(device) = sources.or(targets) {
         return Err(Broken::new(
             "collective_permute_c1",
@@ -349,15 +358,16 @@ pub(super) fn collective_permute(
         )
         .at(Focus::Attribute("source_target_pairs")));
     }
-    if cx.operands.len() > 1 {
+    // Four operands are two buffers and their offsets, of which the program says what becomes.
+    if cx.operands.len() == 4 {
         return declared(cx).cloned();
     }
     if !starts {
-        return operand(cx, 0).cloned();
+        return Ok(operands(cx));
     }
-    let (shape, value) = (declared(cx)?, operand(cx, 0)?);
+    let (shape, value) = (declared(cx)?, operands(cx));
     let parts = shape.as_tuple().unwrap_or_default();
-    let agree = parts.len() >= 2 && parts[..2].iter().all(|part| part.compatible(value));
+    let agree = parts.len() >= 2 && parts[..2].iter().all(|part| part.compatible(&value));
     require(agree, || {
         Broken::new(
             "collective_permute_c2",

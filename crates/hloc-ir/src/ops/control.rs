@@ -156,15 +156,15 @@ pub(super) fn scan(
         .at(Focus::Attribute("dimensions"))
     })?;
     let total = cx.operands.len();
-    let carries = num_carries.map_or(Some(0), |carries| usize::try_from(carries).ok());
+    let carries = num_carries.and_then(|carries| usize::try_from(carries).ok());
     let carries = carries.filter(|carries| *carries <= total).ok_or_else(|| {
+        let written = num_carries.map_or_else(
+            || "no num_carries".to_owned(),
+            |carries| format!("num_carries={carries}"),
+        );
         Broken::new(
             "scan_c2",
-            format!(
-                "declares num_carries={}, but has {}",
-                num_carries.unwrap_or(0),
-                count(total, "operand")
-            ),
+            format!("declares {written}, but has {}", count(total, "operand")),
         )
         .at(Focus::Attribute("num_carries"))
     })?;

@@ -205,7 +205,74 @@ pub(super) fn ragged_dot(
         numbers.in_range("ragged_dot_c2")?;
         numbers.unique("ragged_dot_c3")?;
     }
-    Ok(Shape::Array(super::check::declared_array(cx)?.clone()))
+    let dims = ragged_dims(&shapes, numbers, lhs_ragged, rhs_group)?;
+    let declared = super::check::declared_array(cx)?;
+    Ok(Shape::Array(ArrayShape::new(declared.element_type, &dims)))
+}
+
+/// Sizes of the result. A free ragged dimension goes with one group dimension on the right; a contracting
+/// one gives one product for each group; a batch one changes nothing.
+fn ragged_dims(
+    shapes: &[&ArrayShape],
+    numbers: DotNumbers<'_>,
+    lhs_ragged: &[i64],
+    rhs_group: &[i64],
+) -> Result<Vec<i64>, Broken> {
+    let (lhs, rhs, sizes) = (shapes[0], shapes[1], shapes[2]);
+    let groups = sizes.dims.last().copied().unwrap_or(1);
+    let wrong = |attribute, text: String| {
+        Err(Broken::new("ragged_dot_c4", text).at(Focus::Attribute(attribute)))
+    };
+    let [ragged] = lhs_ragged else {
+        return wrong(
+            "lhs_ragged_dims",
+            format!("has {} ragged dimensions, but needs one", lhs_ragged.len()),
+        );
+    };
+    let contracts = numbers.lhs_contracting.contains(ragged);
+    if contracts || numbers.lhs_batch.contains(ragged) {
+        if !rhs_group.is_empty() {
+            let text =
+                format!("has group dimensions, but dimension {ragged} of operand 0 is no free one");
+            return wrong("rhs_group_dims", text);
+        }
+        let mut dims = result_dims(lhs, rhs, numbers).to_vec();
+        if contracts {
+            dims.insert(0, groups);
+        }
+        return Ok(dims);
+    }
+    let [group] = rhs_group else {
+        return wrong(
+            "rhs_group_dims",
+            format!("has {} group dimensions, but needs one", rhs_group.len()),
+        );
+    };
+    if numbers.rhs_contracting.contains(group) || numbers.rhs_batch.contains(group) {
+        let text = format!("has group dimension {group}, which is batch or contracting too");
+        return wrong("rhs_group_dims", text);
+    }
+    let size = usize::try_from(*group)
+        .ok()
+        .and_then(|at| rhs.dims.get(at))
+        .copied();
+    if size != Some(groups) {
+        let text =
+            format!("has {groups} group sizes, but dimension {group} of {rhs} has another size");
+        return wrong("rhs_group_dims", text);
+    }
+    // Each row of the left side meets one group, so that dimension is gone like a contracting one.
+    let gone: Vec<i64> = numbers
+        .rhs_contracting
+        .iter()
+        .chain([group])
+        .copied()
+        .collect();
+    let without_group = DotNumbers {
+        rhs_contracting: &gone,
+        ..numbers
+    };
+    Ok(result_dims(lhs, rhs, without_group).to_vec())
 }
 
 /// As `dot` on the first two operands; the element type is the declared one.

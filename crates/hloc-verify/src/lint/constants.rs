@@ -157,11 +157,34 @@ fn subnormal(lints: &mut Lints<'_>, instruction: &Instruction, array: &Array) {
     let found = elements(array)
         .map(Scalar::to_f64)
         .find(|value| *value != 0.0 && value.abs() < least);
-    if let Some(value) = found {
-        let message = format!(
-            "holds {value:e}, which {ty} can only hold with fewer digits: normal numbers begin at {least:e}"
-        );
-        let help = "a hair more than 0 is better written as the least normal number";
-        lints.instruction(SUBNORMAL, instruction, &message, help);
-    }
+    let written = instruction.origin.span();
+    let vanished = lints
+        .source
+        .and_then(|source| vanished(source.slice(written), ty));
+    let message = if let Some(text) = vanished {
+        format!("writes {text}, which is 0 as {ty}")
+    } else if let Some(value) = found {
+        format!(
+            "holds {} of type {ty}, which keeps fewer digits than normal numbers: they begin at {least:e}",
+            format_scalar(ty, Scalar::Float(value))
+        )
+    } else {
+        return;
+    };
+    let help = "if anything greater than 0 will do, write the least normal number";
+    lints.instruction(SUBNORMAL, instruction, &message, help);
+}
+
+/// The first number in the text of a constant instruction that has a digit other than 0 and still becomes
+/// 0.
+fn vanished(text: &str, ty: ElementType) -> Option<&str> {
+    let (_, values) = text.split_once("constant(")?;
+    let (values, _) = values.split_once(')')?;
+    let is_part = |byte: char| byte.is_ascii_alphanumeric() || matches!(byte, '.' | '+' | '-');
+    values.split(|byte| !is_part(byte)).find(|token| {
+        let digits = token.split(['e', 'E']).next().unwrap_or_default();
+        let has_digit = digits.contains(|digit: char| matches!(digit, '1'..='9'));
+        let value = token.parse::<f64>().ok().filter(|_| has_digit);
+        value.is_some_and(|value| Scalar::Float(value).converted(ty).to_f64() == 0.0)
+    })
 }

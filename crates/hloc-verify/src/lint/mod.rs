@@ -13,7 +13,7 @@ mod report;
 mod tests;
 mod unused;
 
-use hloc_diag::Diagnostic;
+use hloc_diag::{Diagnostic, Source};
 
 use crate::VerifiedModule;
 use report::Lints;
@@ -55,10 +55,23 @@ pub fn lint(module: &VerifiedModule) -> Vec<Diagnostic> {
 
 /// As [`lint`], without the codes that `options` allow.
 pub fn lint_with(module: &VerifiedModule, options: &LintOptions) -> Vec<Diagnostic> {
-    let mut lints = Lints::new(module, options);
+    run(Lints::new(module, options, None))
+}
+
+/// As [`lint_with`]; `source` is the text that the module was read from, whose numbers are compared with
+/// what became of them.
+pub fn lint_text(
+    module: &VerifiedModule,
+    source: &Source,
+    options: &LintOptions,
+) -> Vec<Diagnostic> {
+    run(Lints::new(module, options, Some(source)))
+}
+
+fn run(mut lints: Lints<'_>) -> Vec<Diagnostic> {
     unused::computations(&mut lints);
     unused::parameters(&mut lints);
-    for (id, _) in module.computations.iter() {
+    for id in lints.module.computations.ids() {
         outer_product::check(&mut lints, id);
         reductions::check(&mut lints, id);
         constants::check(&mut lints, id);

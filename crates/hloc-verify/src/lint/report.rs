@@ -1,6 +1,6 @@
 //! What all lints share: where a warning is silenced, where it points.
 
-use hloc_diag::{Diagnostic, Span};
+use hloc_diag::{Diagnostic, Source, Span};
 use hloc_ir::{
     Computation, ComputationId, FrontendAttributes, FrontendValue, InstrId, Instruction,
 };
@@ -15,14 +15,21 @@ const ALLOW: &str = "hloc.allow";
 /// The warnings found so far.
 pub(super) struct Lints<'m> {
     pub(super) module: &'m VerifiedModule,
+    /// The text that the module was read from, if it is at hand.
+    pub(super) source: Option<&'m Source>,
     options: &'m LintOptions,
     found: Vec<Diagnostic>,
 }
 
 impl<'m> Lints<'m> {
-    pub(super) fn new(module: &'m VerifiedModule, options: &'m LintOptions) -> Lints<'m> {
+    pub(super) fn new(
+        module: &'m VerifiedModule,
+        options: &'m LintOptions,
+        source: Option<&'m Source>,
+    ) -> Lints<'m> {
         Lints {
             module,
+            source,
             options,
             found: Vec::new(),
         }

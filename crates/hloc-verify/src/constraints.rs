@@ -1,12 +1,7 @@
-//! What every rule says, by label: the text of `hloc explain LABEL`.
+//! What every rule says, by label: read from the pages in `docs/ops`, which are the text of
+//! `hloc explain LABEL`.
 
-mod algebra;
-mod control;
-mod elementwise;
-mod indexing;
-mod module;
-mod movement;
-mod reduction;
+use std::sync::LazyLock;
 
 /// One rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,20 +10,25 @@ pub struct Constraint {
     pub label: &'static str,
     /// What must hold, in whole sentences.
     pub summary: &'static str,
+    /// What the op computes, which the rules are about.
+    pub section: &'static str,
 }
 
-const AREAS: &[&[Constraint]] = &[
-    module::MODULE,
-    elementwise::ELEMENTWISE,
-    movement::MOVEMENT,
-    indexing::INDEXING,
-    reduction::REDUCTION,
-    algebra::ALGEBRA,
-    control::CONTROL,
+/// The pages, in the order in which [`CONSTRAINTS`] lists their rules.
+const PAGES: &[&str] = &[
+    include_str!("../../../docs/ops/module.md"),
+    include_str!("../../../docs/ops/elementwise.md"),
+    include_str!("../../../docs/ops/movement.md"),
+    include_str!("../../../docs/ops/indexing.md"),
+    include_str!("../../../docs/ops/reduction.md"),
+    include_str!("../../../docs/ops/algebra.md"),
+    include_str!("../../../docs/ops/control.md"),
+    include_str!("../../../docs/ops/devices.md"),
 ];
 
 /// Every rule, by area.
-pub const CONSTRAINTS: &[Constraint] = &joined::<{ total() }>();
+pub static CONSTRAINTS: LazyLock<Vec<Constraint>> =
+    LazyLock::new(|| PAGES.iter().flat_map(|page| rules(page)).collect());
 
 /// The rule with this label, or `None`: `broadcast_c4` says that sizes must be equal.
 pub fn explain(label: &str) -> Option<&'static Constraint> {
@@ -37,33 +37,28 @@ pub fn explain(label: &str) -> Option<&'static Constraint> {
         .find(|constraint| constraint.label == label)
 }
 
-const fn total() -> usize {
-    let mut total = 0;
-    let mut area = 0;
-    while area < AREAS.len() {
-        total += AREAS[area].len();
-        area += 1;
+/// The rules of a page: `### label` and the line below; the line below `## ` is about all that follow.
+fn rules(page: &'static str) -> Vec<Constraint> {
+    let mut found = Vec::new();
+    let mut section = "";
+    let mut lines = page.lines();
+    while let Some(line) = lines.next() {
+        if line.starts_with("## ") {
+            section = below(&mut lines);
+        } else if let Some(label) = line.strip_prefix("### ") {
+            found.push(Constraint {
+                label,
+                summary: below(&mut lines),
+                section,
+            });
+        }
     }
-    total
+    found
 }
 
-const fn joined<const N: usize>() -> [Constraint; N] {
-    let mut all = [Constraint {
-        label: "",
-        summary: "",
-    }; N];
-    let mut at = 0;
-    let mut area = 0;
-    while area < AREAS.len() {
-        let mut index = 0;
-        while index < AREAS[area].len() {
-            all[at] = AREAS[area][index];
-            at += 1;
-            index += 1;
-        }
-        area += 1;
-    }
-    all
+/// The first line with text.
+fn below(lines: &mut std::str::Lines<'static>) -> &'static str {
+    lines.find(|line| !line.is_empty()).unwrap_or("")
 }
 
 #[cfg(test)]
