@@ -179,12 +179,14 @@ fn may_share(instruction: &Instruction, effects: &Effects) -> bool {
     !ordered && !of_its_own && effects.of_instruction(instruction) == Effect::None
 }
 
-/// Compares all computations but the entry, which nothing calls.
+/// Compares all computations but the entry, which nothing calls, and those whose values layouts change.
 fn equal_computations(module: &Module) -> EqualComputations {
     let mut equal = SideTable::new(None);
     let mut seen: HashMap<u64, Vec<ComputationId>> = HashMap::new();
     for (id, computation) in module.computations.iter() {
-        if id == module.entry {
+        let mut instructions = computation.instructions.values();
+        let layouts_matter = instructions.any(|i| matches!(i.op, Op::Bitcast {}));
+        if id == module.entry || layouts_matter {
             continue;
         }
         let mut state = DefaultHasher::new();

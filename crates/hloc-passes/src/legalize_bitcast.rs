@@ -52,11 +52,7 @@ impl Pass for LegalizeBitcast {
 }
 
 fn is_bitcast(instruction: &Instruction) -> bool {
-    if let Op::Bitcast {} = instruction.op {
-        true
-    } else {
-        false
-    }
+    matches!(instruction.op, Op::Bitcast {})
 }
 
 #[cfg(test)]

@@ -351,18 +351,17 @@ impl Planner<'_> {
     }
 
     /// Whether copying `id` beats loading its stored value: it is free, or a view of a stored value.
+    ///
+    /// What a view of a value outside of fusions reads is copied no further, so its chain does not matter.
     fn copies_although_stored(&self, id: InstrId, work: Work) -> bool {
         let instruction = &self.computation.instructions[id];
-        let view = if let Op::Reshape { .. } = instruction.op {
-            true
-        } else {
-            let mut operands = instruction.operands.iter();
-            work == Work::Index && operands.all(|operand| self.is_never_fused(*operand))
-        };
-        self.follows_from_index(id) || view && self.chain(id) <= MAX_COPIED_CHAIN
+        let mut operands = instruction.operands.iter();
+        let view = work == Work::Index && operands.all(|operand| self.is_never_fused(*operand));
+        let reshape = matches!(instruction.op, Op::Reshape { .. });
+        self.follows_from_index(id) || view || reshape && self.chain(id) <= MAX_COPIED_CHAIN
     }
 
-    /// Whether `id` is outside of fusions in every run: a fusion was not before it was formed.
+    /// Whether `id` is outside of fusions in every run; what a fusion holds was not, before it was formed.
     fn is_never_fused(&self, id: InstrId) -> bool {
         let op = &self.computation.instructions[id].op;
         self.classes[id.index()] == Class::Outside && !matches!(op, Op::Fusion { .. })
