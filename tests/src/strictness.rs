@@ -281,3 +281,106 @@ fn broadcasting_is_what_the_rules_say() {
     assert!(accepted > 1500 && accepted < 4000, "{accepted} of 5000 cases are accepted");
     assert!(compiled > 100, "{compiled} cases are compiled");
 }
+
+/// The words behind `// NAME` at the beginning of lines.
+fn comments<'t>(text: &'t str, name: &str) -> Vec<&'t str> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("// "));
+    lines.filter_map(|line| line.strip_prefix(name)).collect()
+}
+
+/// A program without the comments that make it a test.
+fn without_marks(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with("//"));
+    let plain = |line: &str| line.split(" // error: ").next().unwrap_or("").to_owned() + "\n";
+    lines.map(plain).collect()
+}
+
+/// One mistake: the program, what hloc says, what XLA says.
+fn gallery_entry(file: &Path) -> String {
+    let text = read(file);
+    let title = text.lines().nth(1).and_then(|line| line.strip_prefix("// ")).expect("the second line is a title");
+    let program = without_marks(&text);
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let name = stem.split_once('_').map_or(stem.clone(), |(_, name)| format!("{name}.hlo"));
+    let source = Source::new(name, program.as_str()).expect("short");
+    let told = stages::rendered(&stages::diagnose(&source), &source);
+    let other = comments(&text, "xla: ").join("\n");
+    format!("## {}\n\n```\n{program}```\n\nhloc:\n\n```\n{told}```\n\nXLA:\n\n```\n{other}\n```\n", title.trim_end_matches('.'))
+}
+
+const GALLERY: &str = "# Thirty common mistakes
+
+What hloc says of a wrong program, beside what XLA says (the parser and the CPU compiler behind jaxlib 0.10.2).
+Written by `HLOC_BLESS=1 cargo test -p hloc-tests --test strictness` from `tests/filetests/gallery`.
+";
+
+#[test]
+fn the_gallery_is_that_of_the_code() {
+    let files = files_below(&repository().join("tests/filetests/gallery"), ".hlo").expect("the gallery can be read");
+    assert!(files.len() >= 30, "{} mistakes", files.len());
+    let entries: Vec<String> = files.iter().map(|file| gallery_entry(file)).collect();
+    let wanted = format!("{GALLERY}\n{}", entries.join("\n"));
+    let path = repository().join("docs/diagnostics-gallery.md");
+    if std::env::var_os("HLOC_BLESS").is_some() {
+        std::fs::write(&path, wanted).expect("documents can be written");
+    } else {
+        assert!(read(&path) == wanted, "docs/diagnostics-gallery.md is stale: run with HLOC_BLESS=1");
+    }
+}
+
+/// The only code that a text is refused with.
+fn code(text: &str) -> String {
+    let source = Source::new("limit.hlo", text).expect("short");
+    let found = stages::diagnose(&source);
+    found.first().map_or_else(|| "accepted".to_owned(), |diagnostic| diagnostic.code.to_string())
+}
+
+fn entry(body: &str) -> String {
+    format!("HloModule limit\nENTRY main {{\n{body}\n}}\n")
+}
+
+#[test]
+fn sizes_are_counted_without_allocating() {
+    // Nothing of these sizes is ever made: they are refused, or accepted and not run.
+    let large = entry("  x = pred[9223372036854775807] parameter(0)\n  ROOT r = pred[9223372036854775807] not(x)");
+    assert_eq!(code(&large), "accepted");
+    assert_eq!(code(&entry("  ROOT x = f32[9223372036854775807] parameter(0)")), "shape_c2");
+    assert_eq!(code(&entry("  ROOT x = f32[4294967296,4294967296] parameter(0)")), "shape_c2");
+    let elided = entry("  ROOT x = f32[1000000000000] constant({...})");
+    assert_ne!(code(&elided), "shape_c2");
+    let short = entry("  ROOT x = f32[1000000000000] constant({1, 2})");
+    assert_ne!(code(&short), "accepted");
+}
+
+#[test]
+fn nesting_is_bounded() {
+    let tuple = |depth: usize| format!("{}f32[]{}", "(".repeat(depth), ")".repeat(depth));
+    assert_eq!(code(&entry(&format!("  ROOT x = {} parameter(0)", tuple(20)))), "accepted");
+    for depth in [2000, 100_000] {
+        assert_ne!(code(&entry(&format!("  ROOT x = {} parameter(0)", tuple(depth)))), "accepted");
+        let braces = format!("{}1{}", "{".repeat(depth), "}".repeat(depth));
+        assert_ne!(code(&entry(&format!("  ROOT x = f32[1] constant({braces})"))), "accepted");
+        let sharding = format!("  ROOT x = f32[1] parameter(0), sharding={}{}", "{".repeat(depth), "}".repeat(depth));
+        assert_ne!(code(&entry(&sharding)), "accepted");
+    }
+    let sizes = vec!["1"; 65].join(",");
+    assert_ne!(code(&entry(&format!("  ROOT x = f32[{sizes}] parameter(0)"))), "accepted");
+}
+
+#[test]
+fn time_grows_with_the_text() {
+    let chain = |length: usize| {
+        let mut body = String::from("  x0 = f32[8] parameter(0)\n");
+        for at in 1..length {
+            body.push_str(&format!("  x{at} = f32[8] negate(x{})\n", at - 1));
+        }
+        entry(&format!("{body}  ROOT r = f32[8] negate(x{})", length - 1))
+    };
+    let start = std::time::Instant::now();
+    assert_eq!(code(&chain(100_000)), "accepted");
+    assert!(start.elapsed().as_secs() < 10, "100,000 instructions took {:?}", start.elapsed());
+    let mistakes: String = (0..5000).map(|at| format!("  x{at} = f32[2] negate(f)\n")).collect();
+    let source = Source::new("many.hlo", entry(&format!("  f = f32[3] parameter(0)\n{mistakes}  ROOT r = f32[3] negate(f)")));
+    let found = stages::diagnose(&source.expect("short"));
+    assert_eq!(found.len(), hloc_verify::MAX_DIAGNOSTICS + 1);
+}

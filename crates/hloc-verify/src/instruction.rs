@@ -154,19 +154,21 @@ impl<'m> Checker<'m> {
                     .at(Focus::Result),
             );
         }
-        let Op::CustomCall {
+        if let Op::Outfeed {
+            outfeed_shape: Some(shape),
+            ..
+        } = &instruction.op
+        {
+            return no_flaw([shape], "outfeed_shape");
+        }
+        if let Op::CustomCall {
             operand_layout_constraints: Some(constraints),
             ..
         } = &instruction.op
-        else {
-            return Ok(());
-        };
-        constraints
-            .iter()
-            .find_map(shapes::flaw)
-            .map_or(Ok(()), |(label, text)| {
-                Err(Broken::new(label, text).at(Focus::Attribute("operand_layout_constraints")))
-            })
+        {
+            return no_flaw(constraints, "operand_layout_constraints");
+        }
+        Ok(())
     }
 
     /// The op's rule, and that it gives the declared shape; on error also what it gives.
@@ -319,6 +321,17 @@ fn implicit_broadcast(op: &Op) -> Option<(&Option<Vec<i64>>, &'static [usize])> 
         TernaryOp::Clamp => &[0, 2],
     };
     Some((broadcast_dimensions, scalars))
+}
+
+/// The shapes that an attribute holds can be worked with.
+fn no_flaw<'s>(
+    shapes: impl IntoIterator<Item = &'s Shape>,
+    attribute: &'static str,
+) -> Result<(), Broken> {
+    let found = shapes.into_iter().find_map(shapes::flaw);
+    found.map_or(Ok(()), |(label, text)| {
+        Err(Broken::new(label, text).at(Focus::Attribute(attribute)))
+    })
 }
 
 /// Global device ids are numbers on a channel, in groups that are written.
