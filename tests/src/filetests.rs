@@ -106,7 +106,8 @@ fn check_verify(file: &Path, source: &Source, directives: &Directives) -> Result
 }
 
 fn check_lint(file: &Path, source: &Source, directives: &Directives) -> Result<(), String> {
-    let warnings = hloc_verify::lint(&stages::verified(source)?);
+    let options = hloc_verify::LintOptions::default();
+    let warnings = hloc_verify::lint_text(&stages::verified(source)?, source, &options);
     check_marks(file, source, "lint", &warnings, &directives.warnings)
 }
 

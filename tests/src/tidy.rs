@@ -143,6 +143,14 @@ fn every_executed_opcode_has_a_run_test() {
 }
 
 #[test]
+fn every_lint_has_a_filetest() {
+    for code in hloc_verify::LINTS {
+        let file = repository().join(format!("tests/filetests/lint/{code}.hlo"));
+        assert!(read(&file).contains(&format!("// warning: {code}")), "{} expects no {code}", shown(&file));
+    }
+}
+
+#[test]
 fn documents_link_to_files_that_exist() {
     let mut documents = files_below(&repository().join("docs"), ".md").expect("docs can be read");
     documents.push(repository().join("README.md"));

@@ -308,9 +308,11 @@ fn what_later_stages_refuse_names_the_line_of_the_call() {
 #[test]
 fn printed_modules_read_back() {
     let b = Builder::new("round");
-    let x = b.parameter(f32s(&[2]), "true");
-    let y = b.frontend_attribute(b.sine(x), "hloc.allow", "unused-parameter");
-    let module = b.build(y).expect("it is valid");
+    let reserved = ["true", "nan", "ENTRY", "ROOT", "F32", "add", "x-1.2"];
+    let parameters = reserved.map(|name| b.parameter(f32s(&[2]), name));
+    let y = b.frontend_attribute(b.sine(parameters[0]), "hloc.allow", "unused-parameter");
+    let all: Vec<Value> = parameters.into_iter().chain([y]).collect();
+    let module = b.build(b.tuple(&all)).expect("it is valid");
     let again = Compiler::new()
         .parse("printed", module.to_string())
         .expect("it reads");

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use hloc::{Color, Diagnostic, Source};
 use hloc_diag::{render_json, render_text};
-use hloc_verify::{LINTS, LintOptions, lint_with};
+use hloc_verify::{LINTS, LintOptions, lint_text};
 
 use crate::failure::{Status, Usage, say};
 use crate::input::ProgramFile;
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &CheckArgs, color: Color) -> anyhow::Result<Status> {
         }
     };
     if args.lint {
-        let warnings = lint_with(&verified.value, &lint_options);
+        let warnings = lint_text(&verified.value, verified.source(), &lint_options);
         show(&warnings, verified.source(), args.format, color)?;
     }
     if args.format == Format::Text {

@@ -58,8 +58,8 @@ pub const CODES: &[(&str, &str)] = &[
     ),
     (
         "builder-name",
-        "Names begin with a letter or `_` and go on with letters, digits, `_`, `.` and `-`, all ASCII: \
-         other names could not be read back from the printed text.",
+        "Names begin with a letter or `_` and go on with letters, digits, `_`, `.` and `-`, all ASCII, and are \
+         not the name of a type (`f32`, `token`): other names could not be read back from the printed text.",
     ),
     (
         "builder-outer-value",

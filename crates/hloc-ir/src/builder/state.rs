@@ -8,9 +8,9 @@ use hloc_diag::Diagnostic;
 
 use super::Value;
 use crate::{
-    Arena, ArrayShape, Broken, CommonAttributes, Computation, ComputationId, Focus, Id, InstrId,
-    Instruction, Metadata, Module, ModuleAttributes, Op, Opcode, Shape, ShapeContext, StackTables,
-    infer_shape,
+    Arena, ArrayShape, Broken, CommonAttributes, Computation, ComputationId, ElementType, Focus,
+    Id, InstrId, Instruction, Metadata, Module, ModuleAttributes, Op, Opcode, Shape, ShapeContext,
+    StackTables, infer_shape,
 };
 
 /// The line of a call.
@@ -61,11 +61,13 @@ impl Names {
     }
 }
 
-/// Whether HLO text can hold `name`; reserved words are printed with `%`.
+/// Whether HLO text can hold `name`. Keywords are fine, they are printed with `%`; names of types are not.
 fn is_printable(name: &str) -> bool {
     let mut bytes = name.bytes();
     let first = bytes.next();
-    first.is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
+    let is_type = ElementType::from_name(name).is_some() || matches!(name, "token" | "opaque");
+    !is_type
+        && first.is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
 }
 
@@ -113,7 +115,9 @@ impl Shared {
         if is_printable(name) {
             return name.to_owned();
         }
-        let help = Some("use letters, digits, `_`, `.` and `-`, a letter or `_` first");
+        let help = Some(
+            "use letters, digits, `_`, `.` and `-`, a letter or `_` first, and no type's name",
+        );
         let message = format!("HLO text cannot hold the name {name:?}");
         self.mistake("builder-name", message, help, at);
         instead.to_owned()

@@ -56,6 +56,7 @@ fn a_mistake_names_the_callers_line_and_poisons_what_follows() {
 fn each_mistake_is_told_once_in_order() {
     let b = Builder::new("not a name");
     let x = b.parameter(f32s(&[2]), "x");
+    b.name(x, "f32");
     b.convert(b.tuple(&[x]), ElementType::S8);
     b.reshape(x, &[3]);
     b.not(x);
@@ -66,6 +67,7 @@ fn each_mistake_is_told_once_in_order() {
     b.slice(x, &[0], &[1, 2], &[1]);
     let errors = b.build(x).expect_err("it is wrong");
     let wanted = [
+        "builder-name",
         "builder-name",
         "operand_c1",
         "reshape_c2",
