@@ -317,11 +317,11 @@ structural_ops! {
     AsyncUpdate = "async-update", 1..=MANY, Checked {
         calls: Option<ComputationId>, async_execution_thread: Option<Box<str>> }
     /// Gradient of batch normalization.
-    BatchNormGrad = "batch-norm-grad", 5..=5, Checked { epsilon: f64, feature_index: i64 }
+    BatchNormGrad = "batch-norm-grad", 5..=5, Full { epsilon: f64, feature_index: i64 }
     /// Batch normalization with given statistics.
-    BatchNormInference = "batch-norm-inference", 5..=5, Checked { epsilon: f64, feature_index: i64 }
+    BatchNormInference = "batch-norm-inference", 5..=5, Full { epsilon: f64, feature_index: i64 }
     /// Batch normalization with the statistics of the batch.
-    BatchNormTraining = "batch-norm-training", 3..=3, Checked { epsilon: f64, feature_index: i64 }
+    BatchNormTraining = "batch-norm-training", 3..=3, Full { epsilon: f64, feature_index: i64 }
     /// The same bytes under another shape.
     Bitcast = "bitcast", 1..=1, Checked {}
     /// The same bits as another element type.
@@ -331,7 +331,7 @@ structural_ops! {
     /// Runs a computation.
     Call = "call", 0..=MANY, Full { to_apply: ComputationId, is_composite: bool }
     /// The Cholesky factor of each matrix.
-    Cholesky = "cholesky", 1..=1, Checked { lower: bool }
+    Cholesky = "cholesky", 1..=1, Full { lower: bool }
     /// One device's value for all.
     CollectiveBroadcast = "collective-broadcast", 1..=MANY, Checked {
         replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>, has_dynamic_root: bool }
@@ -356,7 +356,7 @@ structural_ops! {
     /// Convert each element to another type.
     Convert = "convert", 1..=1, Full {}
     /// Slides a kernel over an input.
-    Convolution = "convolution", 2..=2, Checked {
+    Convolution = "convolution", 2..=2, Full {
         window: Option<Window>, dim_labels: DimLabels, feature_group_count: GroupCount,
         batch_group_count: GroupCount, operand_precision: OperandPrecision, algorithm: Option<DotAlgorithm>,
         convolution_kind: Option<RawText> }
@@ -388,7 +388,7 @@ structural_ops! {
     /// The first operand with a block replaced by the second, where scalar operands say.
     DynamicUpdateSlice = "dynamic-update-slice", 2..=MANY, Full {}
     /// Fourier transform over the last dimensions.
-    Fft = "fft", 1..=1, Checked { fft_type: FftType, fft_length: Vec<i64> }
+    Fft = "fft", 1..=1, Full { fft_type: FftType, fft_length: Vec<i64> }
     /// A computation to run as one kernel.
     Fusion = "fusion", 0..=MANY, Full {
         kind: FusionKind, output_to_operand_aliasing: OutputAliases, calls: ComputationId }
@@ -398,7 +398,7 @@ structural_ops! {
         operand_batching_dims: ElidedDims, start_indices_batching_dims: ElidedDims, index_vector_dim: i64,
         slice_sizes: Vec<i64>, indices_are_sorted: bool }
     /// The size of one dimension, as s32.
-    GetDimensionSize = "get-dimension-size", 1..=1, Checked { dimensions: Vec<i64> }
+    GetDimensionSize = "get-dimension-size", 1..=1, Partial { dimensions: Vec<i64> }
     /// One element of a tuple.
     GetTupleElement = "get-tuple-element", 1..=1, Full { index: i64 }
     /// Receives a value from the host.
@@ -406,7 +406,7 @@ structural_ops! {
     /// Counts up along one dimension.
     Iota = "iota", 0..=0, Full { iota_dimension: i64 }
     /// Applies a computation of scalars to each element.
-    Map = "map", 1..=MANY, Checked { dimensions: ElidedDims, to_apply: ComputationId }
+    Map = "map", 1..=MANY, Full { dimensions: ElidedDims, to_apply: ComputationId }
     /// The identity that nothing is moved across.
     OptBarrier = "opt-barrier", 1..=1, Full {}
     /// Sends a value to the host.
@@ -436,7 +436,7 @@ structural_ops! {
         replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>, use_global_device_ids: bool,
         constrain_layout: bool, dimensions: Vec<i64>, to_apply: ComputationId }
     /// Combines the elements of each window with a computation.
-    ReduceWindow = "reduce-window", 2..=MANY, Checked { window: Option<Window>, to_apply: ComputationId }
+    ReduceWindow = "reduce-window", 2..=MANY, Full { window: Option<Window>, to_apply: ComputationId }
     /// The number of this replica: 0 on one device.
     ReplicaId = "replica-id", 0..=0, Full {}
     /// The same elements in order under other dimensions.
@@ -446,7 +446,7 @@ structural_ops! {
     /// Random numbers without a state.
     Rng = "rng", 2..=MANY, Checked { distribution: Distribution }
     /// Random bits from a state.
-    RngBitGenerator = "rng-bit-generator", 1..=1, Checked { algorithm: RngAlgorithm }
+    RngBitGenerator = "rng-bit-generator", 1..=1, Full { algorithm: RngAlgorithm }
     /// The state of the generator behind `rng`.
     RngGetAndUpdateState = "rng-get-and-update-state", 0..=0, Checked { delta: i64 }
     /// Product of matrices with scales.
@@ -463,7 +463,7 @@ structural_ops! {
         input_batching_dims: ElidedDims, scatter_indices_batching_dims: ElidedDims, index_vector_dim: i64,
         indices_are_sorted: bool, unique_indices: bool, to_apply: ComputationId }
     /// Adds each source value to the element its window selects.
-    SelectAndScatter = "select-and-scatter", 3..=3, Checked {
+    SelectAndScatter = "select-and-scatter", 3..=3, Full {
         window: Option<Window>, select: ComputationId, scatter: ComputationId }
     /// Begins to send a value.
     Send = "send", 2..=2, Checked { channel_id: Option<i64>, is_host_transfer: bool }
@@ -474,15 +474,15 @@ structural_ops! {
     /// A block with strides.
     Slice = "slice", 1..=1, Full { slice: Vec<SliceDim> }
     /// Sorts along one dimension by a comparator.
-    Sort = "sort", 1..=MANY, Checked { dimensions: Vec<i64>, is_stable: bool, to_apply: ComputationId }
+    Sort = "sort", 1..=MANY, Full { dimensions: Vec<i64>, is_stable: bool, to_apply: ComputationId }
     /// Rounds up or down at random.
     StochasticConvert = "stochastic-convert", 2..=2, Checked {}
     /// The greatest or least elements of the last dimension.
-    TopK = "topk", 1..=1, Checked { k: i64, largest: Option<Flag>, is_stable: Option<Flag> }
+    TopK = "topk", 1..=1, Full { k: i64, largest: Option<Flag>, is_stable: Option<Flag> }
     /// Permutes dimensions: result dimension `i` is operand dimension `dimensions[i]`.
     Transpose = "transpose", 1..=1, Full { dimensions: Vec<i64> }
     /// Solves equations with a triangular matrix.
-    TriangularSolve = "triangular-solve", 2..=2, Checked {
+    TriangularSolve = "triangular-solve", 2..=2, Full {
         left_side: bool, lower: bool, unit_diagonal: bool, transpose_a: Option<Transpose> }
     /// Gathers values in a tuple.
     Tuple = "tuple", 0..=MANY, Full {}

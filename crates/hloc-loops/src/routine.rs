@@ -1,5 +1,6 @@
 //! Library routines that are no products: what they are asked to do, and on what.
 
+use hloc_ir::attr::{DimLabels, Window};
 use hloc_ir::words::{FftType, RngAlgorithm, Transpose};
 use hloc_ir::{ArrayShape, CompareType};
 
@@ -40,6 +41,8 @@ pub enum Routine {
         /// How many dimensions are transformed.
         dimensions: usize,
     },
+    /// Sums of products of a sliding kernel; floats and complex.
+    Convolution(Box<Convolution>),
     /// A new state and random bits.
     RngBits {
         /// Which generator.
@@ -63,12 +66,26 @@ impl Routine {
             Routine::Sort { .. } => "sort",
             Routine::TopK { .. } => "topk",
             Routine::Fft { .. } => "fft",
+            Routine::Convolution(_) => "convolution",
             Routine::RngBits { .. } => "rng-bit-generator",
             Routine::Cholesky { .. } => "cholesky",
             Routine::TriangularSolve(_) => "triangular-solve",
             Routine::Lapack(lapack) => lapack.name(),
         }
     }
+}
+
+/// How a kernel slides over an input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Convolution {
+    /// One entry per spatial dimension.
+    pub window: Window,
+    /// Which dimension is what.
+    pub labels: DimLabels,
+    /// Groups of input features.
+    pub feature_groups: i64,
+    /// Groups of batch elements.
+    pub batch_groups: i64,
 }
 
 /// What decides which element comes first.

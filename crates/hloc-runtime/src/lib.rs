@@ -5,6 +5,7 @@
 //! belong to the executable, and several threads may run one executable at once.
 
 mod buffers;
+mod convolution;
 mod dot;
 mod error;
 mod estimate;

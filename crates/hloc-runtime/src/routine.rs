@@ -7,7 +7,7 @@ use hloc_loops::routine::{Routine as Asked, RoutineCall};
 
 use crate::pool::WorkerPool;
 use crate::random::RngBits;
-use crate::{RunError, fft, linalg, sort};
+use crate::{RunError, convolution, fft, linalg, sort};
 
 /// A routine with everything decided that the shapes decide.
 pub(crate) trait Routine: std::fmt::Debug + Send + Sync {
@@ -32,6 +32,7 @@ pub(crate) fn plan(
             fft_type,
             dimensions,
         } => fft::plan(call, *fft_type, *dimensions)?,
+        Asked::Convolution(asked) => convolution::plan(call, asked)?,
         Asked::RngBits { algorithm } => Box::new(RngBits::new(call, *algorithm)?),
         Asked::Cholesky { lower } => linalg::plan_cholesky(call, *lower)?,
         Asked::TriangularSolve(asked) => linalg::plan_triangular(call, *asked)?,

@@ -127,12 +127,30 @@ impl Builder<'_> {
             self.convolution(node, instruction, indices)
         } else if let Op::Map { to_apply, .. } = &instruction.op {
             self.map(node, instruction, *to_apply, indices)
+        } else if let Op::GetDimensionSize { dimensions } = &instruction.op {
+            self.dimension_size(node, dimensions)
         } else if let Op::PartitionId { .. } | Op::ReplicaId {} = &instruction.op {
             Ok(self.zero(ElementType::U32))
         } else {
             let reason = "it is not compiled yet";
             Err(LowerError::unsupported(instruction, reason))
         }
+    }
+
+    /// The size of a dimension, which is the same in every run.
+    fn dimension_size(&mut self, node: Node, dimensions: &[i64]) -> Built<ValueId> {
+        let shape = self.shape(self.operand(node, 0)?)?;
+        let instruction = self.instruction(node);
+        if shape.dynamic != 0 {
+            let reason = "dynamic dimensions are not compiled";
+            return Err(LowerError::unsupported(instruction, reason));
+        }
+        let dim = dimensions
+            .first()
+            .and_then(|dim| usize::try_from(*dim).ok());
+        let size = dim.and_then(|dim| shape.dims.get(dim)).copied();
+        let size = size.ok_or_else(|| LowerError::internal(instruction, "no such dimension"))?;
+        Ok(self.emit(ElementType::S32, Expr::Index(Index::constant(size))))
     }
 
     fn map(

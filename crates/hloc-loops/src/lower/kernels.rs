@@ -6,6 +6,7 @@ use hloc_ir::{
 
 use super::builder::{ArgSource, Bound, Builder, Built, Node};
 use super::dot::library_call;
+use super::library::convolution;
 use super::region::{Leaf, Leaves, Region};
 use super::steps::Lowerer;
 use super::{is_empty, leaf_shape, passes_operand_on};
@@ -51,7 +52,10 @@ impl<'m> Lowerer<'m> {
         let computation = &self.module.computations[fused];
         let mut instructions = computation.instructions.values();
         if repeats_loops(computation)
-            || instructions.any(|instruction| library_call(computation, instruction).is_some())
+            || instructions.any(|instruction| {
+                library_call(computation, instruction).is_some()
+                    || convolution(computation, instruction).is_some()
+            })
         {
             return self.inlined(region, id, fused);
         }

@@ -1,6 +1,6 @@
 //! Calls of library routines other than `dot`.
 
-use hloc_ir::{ArrayShape, ComputationId, ElementType, InstrId, Instruction, Op};
+use hloc_ir::{ArrayShape, Computation, ComputationId, ElementType, InstrId, Instruction, Op};
 
 use super::builder::{ArgSource, Bound, Builder, Built, Node};
 use super::order::{Key, keys};
@@ -10,7 +10,7 @@ use super::{is_empty, lapack};
 use crate::error::LowerError;
 use crate::index::linear_index;
 use crate::ir::{Access, BufferId, KernelId, LibraryCall, LibraryStep, Param, Step, Stmt};
-use crate::routine::{Routine, RoutineCall, SortKey, SortOrder, Triangular};
+use crate::routine::{Convolution, Routine, RoutineCall, SortKey, SortOrder, Triangular};
 
 /// An array with its buffer.
 struct Placed {
@@ -33,6 +33,11 @@ impl<'m> Lowerer<'m> {
         } = &instruction.op
         {
             return self.sort(region, id, dimensions, *to_apply).map(Some);
+        }
+        if let Some(call) = convolution(region.computation, instruction) {
+            let inputs = self.placed_operands(region, instruction)?;
+            let routine = Routine::Convolution(Box::new(call));
+            return self.call_routine(region, id, routine, &inputs).map(Some);
         }
         let Some(routine) = routine(instruction)? else {
             return Ok(None);
@@ -255,6 +260,50 @@ impl<'m> Lowerer<'m> {
         kernel.name.push_str(".before");
         Ok(self.callback(kernel))
     }
+}
+
+/// Products below which a loop nest is as fast as a convolution by matrices.
+const SMALL_CONVOLUTION: i64 = 20_000;
+
+/// A convolution that is faster as products of matrices; `None` for anything else.
+pub(super) fn convolution(
+    computation: &Computation,
+    instruction: &Instruction,
+) -> Option<Convolution> {
+    let Op::Convolution {
+        window,
+        dim_labels,
+        feature_group_count,
+        batch_group_count,
+        ..
+    } = &instruction.op
+    else {
+        return None;
+    };
+    let kernel = computation.instructions[*instruction.operands.get(1)?]
+        .shape
+        .as_array()?;
+    let input = computation.instructions[*instruction.operands.first()?]
+        .shape
+        .as_array()?;
+    let result = instruction.shape.as_array()?;
+    let (ty, groups) = (
+        result.element_type,
+        feature_group_count.0 * batch_group_count.0,
+    );
+    let has_routine =
+        (ty.is_float() || ty.is_complex()) && input.element_type == ty && kernel.element_type == ty;
+    let size = |shape: &ArrayShape, dim: i64| shape.dims.get(usize::try_from(dim).ok()?).copied();
+    let features = size(result, dim_labels.output_feature)?;
+    let terms = kernel.num_elements()?.checked_div(features)?;
+    let products = result.num_elements()?.saturating_mul(terms);
+    let pays = products >= SMALL_CONVOLUTION && features / groups.max(1) >= 4 && terms >= 8;
+    (has_routine && pays).then(|| Convolution {
+        window: window.clone().unwrap_or_default(),
+        labels: dim_labels.clone(),
+        feature_groups: feature_group_count.0,
+        batch_groups: batch_group_count.0,
+    })
 }
 
 /// The routine for an instruction that needs nothing but buffers.

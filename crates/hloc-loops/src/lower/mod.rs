@@ -6,10 +6,12 @@
 //! functions of indices ([`elemental`], [`movement`], [`computing`], [`reduce`]).
 
 mod analysis;
+mod batch_norm;
 mod builder;
 mod computing;
 mod control;
 mod convolution;
+mod cumulative;
 mod dot;
 mod elemental;
 mod kernels;
@@ -20,6 +22,7 @@ mod order;
 mod reduce;
 mod region;
 mod scatter;
+mod select_scatter;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -108,6 +111,12 @@ fn passes_operand_on(computation: &Computation, instruction: &Instruction) -> bo
     {
         return true;
     }
+    if exchanges_with_itself(&instruction.op) {
+        return instruction.operands.len() == 1
+            && computation.instructions[instruction.operands[0]]
+                .shape
+                .compatible(&instruction.shape);
+    }
     if let Op::CustomCall {
         custom_call_target, ..
     } = &instruction.op
@@ -127,6 +136,28 @@ fn passes_operand_on(computation: &Computation, instruction: &Instruction) -> bo
             }
             _ => false,
         };
+    }
+    false
+}
+
+/// Communication that gives each device its own operand back if there is no other device.
+fn exchanges_with_itself(op: &Op) -> bool {
+    if let Op::CollectivePermute {
+        source_target_pairs,
+        ..
+    } = op
+    {
+        return source_target_pairs.contains(&(0, 0));
+    }
+    if let Op::AllGather { .. }
+    | Op::AllReduce { .. }
+    | Op::AllReduceStart { .. }
+    | Op::AllReduceDone {}
+    | Op::AllToAll { .. }
+    | Op::CollectiveBroadcast { .. }
+    | Op::ReduceScatter { .. } = op
+    {
+        return true;
     }
     false
 }

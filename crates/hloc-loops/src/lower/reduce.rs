@@ -287,7 +287,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The op if the reducer is that op alone, applied to both parameters, and free to be regrouped.
-    fn single_op(&self, to_apply: ComputationId) -> Option<BinaryOp> {
+    pub(super) fn single_op(&self, to_apply: ComputationId) -> Option<BinaryOp> {
         let computation = &self.module.computations[to_apply];
         let root = computation.root();
         let Op::Binary { op, .. } = &root.op else {
@@ -471,7 +471,7 @@ pub(super) fn accumulator(element_type: ElementType) -> ElementType {
 }
 
 /// The type in which sums of blocks are added up.
-fn wider(element_type: ElementType) -> ElementType {
+pub(super) fn wider(element_type: ElementType) -> ElementType {
     if element_type == ElementType::F32 {
         ElementType::F64
     } else if element_type == ElementType::C64 {

@@ -221,6 +221,22 @@ impl<'m> Lowerer<'m> {
             self.update_slice(region, id, None, id)
         } else if let Op::Scatter { .. } = &instruction.op {
             self.scatter(region, id)
+        } else if let Op::ReduceWindow {
+            window: Some(window),
+            to_apply,
+        } = &instruction.op
+        {
+            match self.cumulative(region, id, window, *to_apply)? {
+                Some(leaves) => Ok(leaves),
+                None => self.single(region, id),
+            }
+        } else if let Op::BatchNormInference { .. }
+        | Op::BatchNormTraining { .. }
+        | Op::BatchNormGrad { .. } = &instruction.op
+        {
+            self.batch_norm(region, id)
+        } else if let Op::SelectAndScatter { .. } = &instruction.op {
+            self.select_and_scatter(region, id)
         } else if let Op::Dot { .. } = &instruction.op {
             self.dot(region, id, instruction)
         } else if let Op::CustomCall {

@@ -7,18 +7,21 @@ use faer::linalg::svd::SvdError;
 use faer::{Mat, MatRef, Par, Side};
 use hloc_tensor::Complex;
 
-use super::field::{Field, Part, norm};
+use super::field::{Field, norm};
 use super::matrix::Matrix;
 
+type C64 = Complex<f64>;
+
 /// Eigenvalues with the vectors asked for, one in each column.
-pub(super) struct Eigen<P> {
+pub(crate) struct Eigen<P> {
     pub(super) values: Vec<Complex<P>>,
     pub(super) left: Option<Matrix<Complex<P>>>,
     pub(super) right: Option<Matrix<Complex<P>>>,
 }
 
-/// Fields whose matrices have eigenvalues here.
-pub(super) trait EigenField: Field {
+/// Fields whose matrices have eigenvalues here: those with `f64` parts. Narrower numbers are widened,
+/// which costs less than the code would.
+pub(crate) trait EigenField: Field {
     /// `None` if the iteration does not converge or a number is not finite.
     fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen<Self::Part>>;
 }
@@ -31,94 +34,79 @@ fn wanted(vectors: bool) -> ComputeEigenvectors {
     }
 }
 
-macro_rules! eigen_field {
-    ($part:ty) => {
-        impl EigenField for $part {
-            fn eigen(a: &Matrix<$part>, left: bool, right: bool) -> Option<Eigen<$part>> {
-                let n = a.rows;
-                let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
-                let mut u_left = left.then(|| Mat::<$part>::zeros(n, n));
-                let mut u_right = right.then(|| Mat::<$part>::zeros(n, n));
-                let params = Default::default();
-                let scratch =
-                    evd_scratch::<$part>(n, wanted(left), wanted(right), Par::Seq, params);
-                let mut memory = MemBuffer::new(scratch);
-                evd_real(
-                    a.view(),
-                    DiagMut::from_slice_mut(&mut re),
-                    DiagMut::from_slice_mut(&mut im),
-                    u_left.as_mut().map(Mat::as_mut),
-                    u_right.as_mut().map(Mat::as_mut),
-                    Par::Seq,
-                    MemStack::new(&mut memory),
-                    params,
-                )
-                .ok()?;
-                let values: Vec<_> = re
-                    .iter()
-                    .zip(&im)
-                    .map(|(re, im)| Complex::new(*re, *im))
-                    .collect();
-                let right = u_right.map(|u| unpacked(u.as_ref(), &values, false));
-                let left = u_left.map(|u| unpacked(u.as_ref(), &values, true));
-                Some(Eigen {
-                    left: left.map(normalized),
-                    right: right.map(normalized),
-                    values,
-                })
-            }
-        }
-
-        impl EigenField for Complex<$part> {
-            fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen<$part>> {
-                let n = a.rows;
-                let mut values = vec![Self::zero(); n];
-                let mut u_left = left.then(|| Matrix::<Self>::zeros(n, n));
-                let mut u_right = right.then(|| Matrix::<Self>::zeros(n, n));
-                let params = Default::default();
-                let scratch = evd_scratch::<Self>(n, wanted(left), wanted(right), Par::Seq, params);
-                let mut memory = MemBuffer::new(scratch);
-                evd_cplx(
-                    a.view(),
-                    DiagMut::from_slice_mut(&mut values),
-                    u_left.as_mut().map(Matrix::view_mut),
-                    u_right.as_mut().map(Matrix::view_mut),
-                    Par::Seq,
-                    MemStack::new(&mut memory),
-                    params,
-                )
-                .ok()?;
-                Some(Eigen {
-                    left: u_left.map(normalized),
-                    right: u_right.map(normalized),
-                    values,
-                })
-            }
-        }
-    };
+impl EigenField for f64 {
+    fn eigen(a: &Matrix<f64>, left: bool, right: bool) -> Option<Eigen<f64>> {
+        let n = a.rows;
+        let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
+        let mut u_left = left.then(|| Mat::<f64>::zeros(n, n));
+        let mut u_right = right.then(|| Mat::<f64>::zeros(n, n));
+        let params = Default::default();
+        let scratch = evd_scratch::<f64>(n, wanted(left), wanted(right), Par::Seq, params);
+        let mut memory = MemBuffer::new(scratch);
+        evd_real(
+            a.view(),
+            DiagMut::from_slice_mut(&mut re),
+            DiagMut::from_slice_mut(&mut im),
+            u_left.as_mut().map(Mat::as_mut),
+            u_right.as_mut().map(Mat::as_mut),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            params,
+        )
+        .ok()?;
+        let values: Vec<_> = re
+            .iter()
+            .zip(&im)
+            .map(|(re, im)| Complex::new(*re, *im))
+            .collect();
+        let right = u_right.map(|u| unpacked(u.as_ref(), &values, false));
+        let left = u_left.map(|u| unpacked(u.as_ref(), &values, true));
+        Some(Eigen {
+            left: left.map(normalized),
+            right: right.map(normalized),
+            values,
+        })
+    }
 }
 
-eigen_field!(f32);
-eigen_field!(f64);
+impl EigenField for Complex<f64> {
+    fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen<f64>> {
+        let n = a.rows;
+        let mut values = vec![Self::zero(); n];
+        let mut u_left = left.then(|| Matrix::<Self>::zeros(n, n));
+        let mut u_right = right.then(|| Matrix::<Self>::zeros(n, n));
+        let params = Default::default();
+        let scratch = evd_scratch::<Self>(n, wanted(left), wanted(right), Par::Seq, params);
+        let mut memory = MemBuffer::new(scratch);
+        evd_cplx(
+            a.view(),
+            DiagMut::from_slice_mut(&mut values),
+            u_left.as_mut().map(Matrix::view_mut),
+            u_right.as_mut().map(Matrix::view_mut),
+            Par::Seq,
+            MemStack::new(&mut memory),
+            params,
+        )
+        .ok()?;
+        Some(Eigen {
+            left: u_left.map(normalized),
+            right: u_right.map(normalized),
+            values,
+        })
+    }
+}
 
 /// Vectors of a real matrix: those of a pair of conjugate values come as real and imaginary part.
 ///
 /// Left vectors come as those of the transposed matrix, the parts of a pair exchanged.
-fn unpacked<P: Part>(
-    vectors: MatRef<'_, P>,
-    values: &[Complex<P>],
-    left: bool,
-) -> Matrix<Complex<P>>
-where
-    Complex<P>: Field<Part = P>,
-{
+fn unpacked(vectors: MatRef<'_, f64>, values: &[C64], left: bool) -> Matrix<C64> {
     let n = values.len();
-    let mut result = Matrix::<Complex<P>>::zeros(n, n);
+    let mut result = Matrix::<C64>::zeros(n, n);
     let mut column = 0;
     while column < n {
-        if values[column].im == P::ZERO || column + 1 == n {
+        if values[column].im == 0.0 || column + 1 == n {
             for row in 0..n {
-                result.set(row, column, Complex::new(vectors[(row, column)], P::ZERO));
+                result.set(row, column, C64::new(vectors[(row, column)], 0.0));
             }
             column += 1;
             continue;
@@ -131,8 +119,8 @@ where
         for row in 0..n {
             let (re, im) = (vectors[(row, re)], vectors[(row, im)]);
             let im = if left { -im } else { im };
-            result.set(row, column, Complex::new(re, im));
-            result.set(row, column + 1, Complex::new(re, -im));
+            result.set(row, column, C64::new(re, im));
+            result.set(row, column + 1, C64::new(re, -im));
         }
         column += 2;
     }
@@ -140,32 +128,29 @@ where
 }
 
 /// Columns of length 1 whose largest entry is real, as LAPACK gives them.
-fn normalized<P: Part>(mut vectors: Matrix<Complex<P>>) -> Matrix<Complex<P>>
-where
-    Complex<P>: Field<Part = P>,
-{
+fn normalized(mut vectors: Matrix<C64>) -> Matrix<C64> {
     for column in 0..vectors.columns {
         let column = vectors.column_mut(column);
         let length = norm(column);
-        let square = |value: &Complex<P>| value.re * value.re + value.im * value.im;
-        let is_real = column.iter().all(|value| value.im == P::ZERO);
-        let mut largest = Complex::new(P::ZERO, P::ZERO);
+        let square = |value: &C64| value.re * value.re + value.im * value.im;
+        let is_real = column.iter().all(|value| value.im == 0.0);
+        let mut largest = C64::new(0.0, 0.0);
         for value in column.iter_mut() {
-            *value = Complex::new(value.re / length, value.im / length);
+            *value = C64::new(value.re / length, value.im / length);
             if square(value) > square(&largest) {
                 largest = *value;
             }
         }
-        if is_real || largest == Complex::zero() {
+        if is_real || largest == C64::zero() {
             continue;
         }
-        let size = largest.re.hypotenuse(largest.im);
-        let turn = largest.conjugate().scaled(P::ONE / size);
+        let size = largest.re.hypot(largest.im);
+        let turn = largest.conjugate().scaled(1.0 / size);
         for value in column.iter_mut() {
             let is_largest = *value == largest;
-            *value = *value * turn;
+            *value *= turn;
             if is_largest {
-                value.im = P::ZERO;
+                value.im = 0.0;
             }
         }
     }

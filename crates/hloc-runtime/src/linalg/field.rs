@@ -6,8 +6,10 @@ use bytemuck::Pod;
 use faer::traits::{ComplexField, RealField};
 use hloc_tensor::Complex;
 
+use super::eigen::EigenField;
+
 /// The real numbers among them.
-pub(super) trait Part:
+pub(crate) trait Part:
     Pod
     + RealField
     + PartialOrd
@@ -25,6 +27,8 @@ pub(super) trait Part:
     /// √(x² + y²) without overflow on the way.
     fn hypotenuse(self, other: Self) -> Self;
     fn finite(self) -> bool;
+    fn wide(self) -> f64;
+    fn from_wide(value: f64) -> Self;
 }
 
 macro_rules! part {
@@ -45,6 +49,12 @@ macro_rules! part {
             fn finite(self) -> bool {
                 self.is_finite()
             }
+            fn wide(self) -> f64 {
+                self.into()
+            }
+            fn from_wide(value: f64) -> Self {
+                value as Self
+            }
         }
     };
 }
@@ -53,7 +63,7 @@ part!(f32);
 part!(f64);
 
 /// Real or complex numbers.
-pub(super) trait Field:
+pub(crate) trait Field:
     Pod
     + ComplexField<Real = Self::Part>
     + PartialEq
@@ -67,6 +77,8 @@ pub(super) trait Field:
 {
     /// Real and imaginary parts.
     type Part: Part;
+    /// The same with `f64` parts.
+    type Wide: EigenField<Part = f64>;
     const IS_COMPLEX: bool;
     fn new(re: Self::Part, im: Self::Part) -> Self;
     fn re(self) -> Self::Part;
@@ -94,6 +106,15 @@ pub(super) trait Field:
     }
     fn scaled(self, factor: Self::Part) -> Self {
         Self::new(self.re() * factor, self.im() * factor)
+    }
+    fn widened(self) -> Self::Wide {
+        Self::Wide::new(self.re().wide(), self.im().wide())
+    }
+    fn rounded(value: Self::Wide) -> Self {
+        Self::new(
+            Self::Part::from_wide(value.re()),
+            Self::Part::from_wide(value.im()),
+        )
     }
     /// |re| + |im|: the size by which LAPACK chooses pivots.
     fn size(self) -> Self::Part {
@@ -125,6 +146,7 @@ macro_rules! real_field {
     ($ty:ty) => {
         impl Field for $ty {
             type Part = $ty;
+            type Wide = f64;
             const IS_COMPLEX: bool = false;
             fn new(re: $ty, _: $ty) -> $ty {
                 re
@@ -142,6 +164,7 @@ macro_rules! real_field {
 
         impl Field for Complex<$ty> {
             type Part = $ty;
+            type Wide = Complex<f64>;
             const IS_COMPLEX: bool = true;
             fn new(re: $ty, im: $ty) -> Self {
                 Complex::new(re, im)
@@ -166,13 +189,16 @@ real_field!(f64);
 pub(super) fn norm<T: Field>(values: &[T]) -> T::Part {
     let mut largest = T::Part::ZERO;
     for value in values {
+        if !largest.finite() {
+            return largest;
+        }
         let size = if value.re().magnitude() > value.im().magnitude() {
             value.re().magnitude()
         } else {
             value.im().magnitude()
         };
         // A NaN must not be lost.
-        if !(size <= largest) {
+        if size > largest || !size.finite() {
             largest = size;
         }
     }

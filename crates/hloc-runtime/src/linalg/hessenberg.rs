@@ -8,13 +8,14 @@ use super::qr::{apply, reflect};
 pub(super) fn reduce<T: Field>(a: &mut Matrix<T>, taus: &mut [T], low: usize, high: usize) {
     let n = a.rows;
     taus.fill(T::zero());
-    for at in low..high.saturating_sub(1) {
+    let steps = taus.iter_mut().enumerate();
+    for (at, factor) in steps.take(high.saturating_sub(1)).skip(low) {
         let mut column = a.column(at)[at + 1..high].to_vec();
         let Some((alpha, tail)) = column.split_first_mut() else {
             return;
         };
         let (tau, beta) = reflect(*alpha, tail);
-        taus[at] = tau;
+        *factor = tau;
         // From the right, to all rows above `high`.
         let mut v = vec![T::one()];
         v.extend_from_slice(tail);

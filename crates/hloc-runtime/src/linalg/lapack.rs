@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use hloc_ir::{ArrayShape, ElementType};
 use hloc_loops::routine::{Lapack, RoutineCall};
+use hloc_tensor::Complex;
 
 use super::eigen::{EigenField, self_adjoint, singular};
 use super::field::{Field, Part};
@@ -45,7 +46,7 @@ enum Piece {
     Status,
 }
 
-impl<T: EigenField> LapackCall<T> {
+impl<T: Field> LapackCall<T> {
     pub(super) fn new(call: &RoutineCall, asked: Lapack) -> Result<LapackCall<T>, RunError> {
         let wrong = || invalid("the arrays of a LAPACK call do not go together");
         let at = if let Lapack::Gtsv = asked { 3 } else { 0 };
@@ -103,13 +104,13 @@ impl<T: EigenField> LapackCall<T> {
                 a.store(elements_mut(out));
             }
             (Lapack::Syevd { lower, vectors }, [out, values, status]) => {
-                let done = self_adjoint(&load(), lower);
+                let done = self_adjoint(&load().widened(), lower);
                 set_status(status, if done.is_none() { NOT_CONVERGED } else { 0 });
                 match done {
                     Some((eigenvalues, u)) => {
-                        elements_mut::<T::Part>(values).copy_from_slice(&eigenvalues);
+                        round_parts::<T::Part>(&eigenvalues, values);
                         if vectors {
-                            store_view(u.as_ref(), elements_mut::<T>(out), |value| value);
+                            store_view(u.as_ref(), elements_mut::<T>(out), T::rounded);
                         } else {
                             out.copy_from_slice(inputs[0]);
                         }
@@ -195,7 +196,7 @@ impl<T: EigenField> LapackCall<T> {
         let full = self.left_columns > a.rows.min(a.columns)
             || right.len() / size_of::<T>() > a.rows.min(a.columns) * a.columns;
         let done = if a.all_finite() {
-            singular(a, full && vectors).map_err(|_| NOT_CONVERGED)
+            singular(&a.widened(), full && vectors).map_err(|_| NOT_CONVERGED)
         } else {
             Err(HAS_NAN)
         };
@@ -206,18 +207,19 @@ impl<T: EigenField> LapackCall<T> {
             fill_nan::<T::Part>(right);
             return;
         };
-        elements_mut::<T::Part>(values).copy_from_slice(&done.values);
+        round_parts::<T::Part>(&done.values, values);
         left.fill(0);
         right.fill(0);
         if vectors {
-            store_view(done.left.as_ref(), elements_mut::<T>(left), |value| value);
+            store_view(done.left.as_ref(), elements_mut::<T>(left), T::rounded);
             let right_rows = done.right.transpose();
-            store_view(right_rows, elements_mut::<T>(right), T::conjugate);
+            let adjoint = |value: T::Wide| T::rounded(value.conjugate());
+            store_view(right_rows, elements_mut::<T>(right), adjoint);
         }
     }
 }
 
-impl<T: EigenField> Routine for LapackCall<T> {
+impl<T: Field> Routine for LapackCall<T> {
     fn run(&self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], _: &WorkerPool) {
         for number in 0..self.count {
             let inputs: Vec<&[u8]> = inputs
@@ -240,11 +242,11 @@ impl<T: EigenField> Routine for LapackCall<T> {
 }
 
 /// Eigenvalues and vectors of one matrix.
-fn geev<T: EigenField>(a: &Matrix<T>, left: bool, right: bool, outputs: &mut [&mut [u8]]) {
+fn geev<T: Field>(a: &Matrix<T>, left: bool, right: bool, outputs: &mut [&mut [u8]]) {
     let Some((status, outputs)) = outputs.split_last_mut() else {
         return;
     };
-    let done = T::eigen(a, left, right);
+    let done = T::Wide::eigen(&a.widened(), left, right);
     set_status(status, if done.is_none() { NOT_CONVERGED } else { 0 });
     let num_values = if T::IS_COMPLEX { 1 } else { 2 };
     let (values, vectors) = outputs.split_at_mut(num_values);
@@ -266,30 +268,36 @@ fn geev<T: EigenField>(a: &Matrix<T>, left: bool, right: bool, outputs: &mut [&m
             for (at, pair) in target.chunks_exact_mut(2).enumerate() {
                 let (row, column) = (at / a.columns, at % a.columns);
                 let value = vectors.data[column * a.rows + row];
-                pair.copy_from_slice(&[value.re, value.im]);
+                pair.copy_from_slice(&[value.re, value.im].map(T::Part::from_wide));
             }
         }
     }
 }
 
 /// Complex values, or real and imaginary parts in two arrays.
-fn store_values<T: Field>(values: &[hloc_tensor::Complex<T::Part>], targets: &mut [&mut [u8]]) {
+fn store_values<T: Field>(values: &[Complex<f64>], targets: &mut [&mut [u8]]) {
     match targets {
         [re, im] => {
             let targets = elements_mut::<T::Part>(re)
                 .iter_mut()
                 .zip(elements_mut::<T::Part>(im));
             for ((re, im), value) in targets.zip(values) {
-                (*re, *im) = (value.re, value.im);
+                (*re, *im) = (T::Part::from_wide(value.re), T::Part::from_wide(value.im));
             }
         }
         [both] => {
             for (target, value) in elements_mut::<T>(both).iter_mut().zip(values) {
-                *target = T::new(value.re, value.im);
+                *target = T::new(T::Part::from_wide(value.re), T::Part::from_wide(value.im));
             }
         }
         // One or two outputs hold the values.
         _ => {}
+    }
+}
+
+fn round_parts<P: Part>(values: &[f64], bytes: &mut [u8]) {
+    for (target, value) in elements_mut::<P>(bytes).iter_mut().zip(values) {
+        *target = P::from_wide(*value);
     }
 }
 

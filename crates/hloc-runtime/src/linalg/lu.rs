@@ -19,9 +19,8 @@ pub(super) fn factor<T: Field>(a: &mut Matrix<T>, pivots: &mut [i32]) -> i32 {
     let mut begin = 0;
     while begin < rows.min(columns) {
         let end = (begin + BLOCK).min(rows.min(columns));
-        for at in begin..end {
-            let pivot = exchange(a, at);
-            pivots[at] = pivot as i32 + 1;
+        for (at, row) in pivots.iter_mut().enumerate().take(end).skip(begin) {
+            *row = exchange(a, at) as i32 + 1;
             let value = a.at(at, at);
             if value == T::zero() {
                 status = if status == 0 { at as i32 + 1 } else { status };

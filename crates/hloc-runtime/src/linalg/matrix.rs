@@ -7,7 +7,7 @@ use super::field::Field;
 
 /// A matrix that lies in memory column by column.
 #[derive(Clone, Debug)]
-pub(super) struct Matrix<T> {
+pub(crate) struct Matrix<T> {
     pub(super) rows: usize,
     pub(super) columns: usize,
     pub(super) data: Vec<T>,
@@ -74,6 +74,15 @@ impl<T: Field> Matrix<T> {
         MatMut::from_column_major_slice_mut(&mut self.data, self.rows, self.columns)
     }
 
+    /// The same in `f64`.
+    pub(super) fn widened(&self) -> Matrix<T::Wide> {
+        Matrix {
+            rows: self.rows,
+            columns: self.columns,
+            data: self.data.iter().map(|value| value.widened()).collect(),
+        }
+    }
+
     pub(super) fn all_finite(&self) -> bool {
         self.data.iter().all(|value| value.finite())
     }
@@ -98,7 +107,11 @@ impl<T: Field> Matrix<T> {
 }
 
 /// Writes a faer matrix to row-major elements by `value` of each entry.
-pub(super) fn store_view<T: Field>(view: MatRef<'_, T>, elements: &mut [T], value: fn(T) -> T) {
+pub(super) fn store_view<W: Field, T: Field>(
+    view: MatRef<'_, W>,
+    elements: &mut [T],
+    value: impl Fn(W) -> T,
+) {
     for (row, elements) in elements.chunks_exact_mut(view.ncols().max(1)).enumerate() {
         for (column, element) in elements.iter_mut().enumerate() {
             *element = value(view[(row, column)]);

@@ -28,20 +28,24 @@ use hloc_tensor::Complex;
 use crate::RunError;
 use crate::pool::WorkerPool;
 use crate::routine::{Routine, invalid, unsupported};
-use field::Field;
+pub(crate) use field::Field;
 use lapack::LapackCall;
 use matrix::{Matrix, elements, elements_mut};
-use narrow::Narrow;
+pub(crate) use narrow::Narrow;
 
 /// Prepares a routine for the element type of its first input.
 macro_rules! for_type {
     ($call:ident, $element_type:expr, $make:ident ( $($arg:expr),* )) => {
-        match $element_type {
-            ElementType::F32 => Box::new($make::<f32>::new($call, $($arg),*)?) as Box<dyn Routine>,
-            ElementType::F64 => Box::new($make::<f64>::new($call, $($arg),*)?),
-            ElementType::C64 => Box::new($make::<Complex<f32>>::new($call, $($arg),*)?),
-            ElementType::C128 => Box::new($make::<Complex<f64>>::new($call, $($arg),*)?),
-            _ => return Err(unsupported($call)),
+        if $element_type == ElementType::F32 {
+            Box::new($make::<f32>::new($call, $($arg),*)?) as Box<dyn Routine>
+        } else if $element_type == ElementType::F64 {
+            Box::new($make::<f64>::new($call, $($arg),*)?)
+        } else if $element_type == ElementType::C64 {
+            Box::new($make::<Complex<f32>>::new($call, $($arg),*)?)
+        } else if $element_type == ElementType::C128 {
+            Box::new($make::<Complex<f64>>::new($call, $($arg),*)?)
+        } else {
+            return Err(unsupported($call));
         }
     };
 }

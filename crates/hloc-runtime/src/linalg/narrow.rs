@@ -11,18 +11,18 @@ use crate::routine::Routine;
 
 /// The element type around an `f32` routine.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Narrow(ElementType);
+pub(crate) struct Narrow(ElementType);
 
 /// An `f32` routine on arrays of narrower floats.
 #[derive(Debug)]
-pub(super) struct Widened {
+pub(crate) struct Widened {
     narrow: ElementType,
     inner: Box<dyn Routine>,
 }
 
 impl Narrow {
     /// The type and the call in `f32`, if the arrays are of one narrower float type.
-    pub(super) fn of(call: &RoutineCall) -> Option<(Narrow, RoutineCall)> {
+    pub(crate) fn of(call: &RoutineCall) -> Option<(Narrow, RoutineCall)> {
         let narrow = call.inputs.first()?.element_type;
         let all = call.inputs.iter().chain(&call.outputs);
         if !narrow.is_float()
@@ -40,7 +40,7 @@ impl Narrow {
         Some((Narrow(narrow), wide))
     }
 
-    pub(super) fn around(self, inner: Box<dyn Routine>) -> Widened {
+    pub(crate) fn around(self, inner: Box<dyn Routine>) -> Widened {
         Widened {
             narrow: self.0,
             inner,
