@@ -2,6 +2,8 @@
 //!
 //! `cargo run --release --example builder`
 
+#![expect(clippy::print_stdout, reason = "the example shows what it computes")]
+
 use hloc::{Array, Builder, Color, Compiler, ElementType, Shape, Source, numpy};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
