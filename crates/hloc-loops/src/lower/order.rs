@@ -214,3 +214,79 @@ fn is_function(op: &Op) -> bool {
     }
     false
 }
+
+#[cfg(test)]
+mod tests {
+    use hloc_diag::Source;
+    use hloc_ir::{CompareType, Id};
+
+    use super::keys;
+
+    /// For each recognized key: array, number of the instruction, order, whether descending.
+    fn recognized(comparator: &str) -> Option<Vec<(usize, usize, CompareType, bool)>> {
+        let text = format!(
+            "HloModule m\nbefore {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  c = s32[] parameter(2)\n  d = s32[] parameter(3)\n{comparator}\n}}\nENTRY main {{\n  x = f32[4] parameter(0)\n  y = s32[4] parameter(1)\n  ROOT r = (f32[4], s32[4]) sort(x, y), dimensions={{0}}, to_apply=before\n}}\n"
+        );
+        let source = Source::new("test", text).expect("small");
+        let module = hloc_parser::parse(&source).expect("well formed");
+        let before = module.computations.values().next().expect("the comparator");
+        let keys = keys(before)?;
+        let row = |key: &super::Key| (key.operand, key.root.index(), key.order, key.descending);
+        Some(keys.iter().map(row).collect())
+    }
+
+    #[test]
+    fn plain_orders() {
+        let less = "  ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER";
+        assert_eq!(
+            recognized(less),
+            Some(vec![(0, 0, CompareType::TotalOrder, false)])
+        );
+        let swapped = "  ROOT r = pred[] compare(d, c), direction=LT";
+        assert_eq!(
+            recognized(swapped),
+            Some(vec![(1, 2, CompareType::Signed, true)])
+        );
+        let greater = "  ROOT r = pred[] compare(c, d), direction=GT";
+        assert_eq!(
+            recognized(greater),
+            Some(vec![(1, 2, CompareType::Signed, true)])
+        );
+    }
+
+    #[test]
+    fn functions_of_both_elements_alike() {
+        let both =
+            "  e = f32[] abs(a)\n  f = f32[] abs(b)\n  ROOT r = pred[] compare(e, f), direction=LT";
+        assert_eq!(
+            recognized(both),
+            Some(vec![(0, 4, CompareType::Float, false)])
+        );
+        let other = "  e = f32[] abs(a)\n  f = f32[] negate(b)\n  ROOT r = pred[] compare(e, f), direction=LT";
+        assert_eq!(recognized(other), None);
+    }
+
+    #[test]
+    fn further_keys_for_ties() {
+        let ties = "  l = pred[] compare(a, b), direction=GT\n  e = pred[] compare(a, b), direction=EQ\n  m = pred[] compare(c, d), direction=LT\n  n = pred[] and(e, m)\n  ROOT r = pred[] or(n, l)";
+        let want = vec![
+            (0, 0, CompareType::Float, true),
+            (1, 2, CompareType::Signed, false),
+        ];
+        assert_eq!(recognized(ties), Some(want.clone()));
+        let chosen = "  l = pred[] compare(a, b), direction=GT\n  e = pred[] compare(a, b), direction=NE\n  m = pred[] compare(c, d), direction=LT\n  ROOT r = pred[] select(e, l, m)";
+        assert_eq!(recognized(chosen), Some(want));
+    }
+
+    #[test]
+    fn what_is_no_strict_order_is_left_alone() {
+        for text in [
+            "  ROOT r = pred[] compare(a, b), direction=LE",
+            "  ROOT r = pred[] compare(a, a), direction=LT",
+            "  e = f32[] convert(c)\n  ROOT r = pred[] compare(a, e), direction=LT",
+            "  ROOT r = pred[] constant(true)",
+        ] {
+            assert_eq!(recognized(text), None, "{text}");
+        }
+    }
+}
