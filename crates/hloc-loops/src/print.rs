@@ -72,9 +72,9 @@ fn write_block(
                 value,
             } => {
                 indent(f, depth)?;
-                write!(
+                writeln!(
                     f,
-                    "store {}[{}], {value}\n",
+                    "store {}[{}], {value}",
                     kernel.params[*param].name,
                     index_text(kernel, index)
                 )?;

@@ -263,13 +263,11 @@ fn joined_arrays_are_stored_piece_by_piece() {
 fn what_is_not_compiled_is_named() {
     let error = try_lower(
         "HloModule m
-        less { a = s8[] parameter(0)  b = s8[] parameter(1)
-          ROOT c = pred[] compare(a, b), direction=LT }
         ENTRY e { x = s8[4] parameter(0)
-          ROOT sorted = s8[4] sort(x), dimensions={0}, to_apply=less }",
+          ROOT r = s8[4] custom-call(x), custom_call_target=\"elsewhere\" }",
     );
-    let error = error.expect_err("there is no sort");
-    let text = "`sorted`: sort of s8 is not supported: it is not compiled yet";
+    let error = error.expect_err("there is no such target");
+    let text = "`r`: custom-call of s8 is not supported: the target `elsewhere` is unknown";
     assert_eq!(error.to_string(), text);
     assert_ne!(error.span(), hloc_diag::Span::NONE);
 }
