@@ -44,20 +44,29 @@ pub enum Engine {
 /// A manifest that cannot be read.
 pub fn read_folder(folder: &Path) -> Result<Vec<Case>, String> {
     let path = folder.join("manifest.json");
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text =
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let manifest: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    let rows = manifest["cases"].as_array().ok_or("the manifest has no `cases`")?;
+    let rows = manifest["cases"]
+        .as_array()
+        .ok_or("the manifest has no `cases`")?;
     rows.iter().map(|row| read_row(folder, row)).collect()
 }
 
 fn read_row(folder: &Path, row: &Value) -> Result<Case, String> {
-    let name = row["name"].as_str().ok_or("a case without a name")?.to_owned();
+    let name = row["name"]
+        .as_str()
+        .ok_or("a case without a name")?
+        .to_owned();
     let rtol = row["rtol"].as_f64().ok_or("a case without rtol")?;
     Ok(Case {
         group: row["group"].as_str().unwrap_or(&name).to_owned(),
         name,
         folder: folder.to_owned(),
-        outputs: row["outputs"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(1),
+        outputs: row["outputs"]
+            .as_u64()
+            .and_then(|count| usize::try_from(count).ok())
+            .unwrap_or(1),
         rtol,
         atol: row["atol"].as_f64().unwrap_or(rtol),
         shapes_only: row["check"].as_str() == Some("shape"),
@@ -89,28 +98,47 @@ impl Case {
         let source = Source::new(&*self.name, text).map_err(|error| error.to_string())?;
         let module = stages::verified(&source)?;
         let shapes = module.entry().program_shape();
-        let members = npz::read(self.folder.join(format!("{}.npz", self.name))).map_err(|error| error.to_string())?;
+        let members = npz::read(self.folder.join(format!("{}.npz", self.name)))
+            .map_err(|error| error.to_string())?;
         let member = |name: String, ty: ElementType| {
             let found = members.iter().find(|(member, _)| *member == name);
-            let array = found.ok_or_else(|| format!("the case has no `{name}`"))?.1.clone();
-            array.into_array(ty).map_err(|error| format!("{name}: {error}"))
+            let array = found
+                .ok_or_else(|| format!("the case has no `{name}`"))?
+                .1
+                .clone();
+            array
+                .into_array(ty)
+                .map_err(|error| format!("{name}: {error}"))
         };
         let types = |shape: &Shape| -> Vec<ElementType> {
-            shape.leaves().iter().filter_map(|leaf| leaf.as_array().map(|array| array.element_type)).collect()
+            shape
+                .leaves()
+                .iter()
+                .filter_map(|leaf| leaf.as_array().map(|array| array.element_type))
+                .collect()
         };
         let inputs = shapes.parameters.iter().flat_map(types).enumerate();
-        let inputs: Vec<Array> = inputs.map(|(at, ty)| member(format!("in{at}"), ty)).collect::<Result<_, _>>()?;
+        let inputs: Vec<Array> = inputs
+            .map(|(at, ty)| member(format!("in{at}"), ty))
+            .collect::<Result<_, _>>()?;
         let outputs = match engine {
             Engine::Evaluator => evaluate(&module, &shapes.parameters, inputs)?,
-            Engine::JitWithoutPasses => stages::compile_and_run(source.text(), PassSelection::None, &inputs)?,
+            Engine::JitWithoutPasses => {
+                stages::compile_and_run(source.text(), PassSelection::None, &inputs)?
+            }
             Engine::Jit => stages::compile_and_run(source.text(), PassSelection::All, &inputs)?,
         };
         if outputs.len() != self.outputs {
-            return Err(format!("{} results, expected {}", outputs.len(), self.outputs));
+            return Err(format!(
+                "{} results, expected {}",
+                outputs.len(),
+                self.outputs
+            ));
         }
         for (at, (output, ty)) in outputs.iter().zip(types(&shapes.result)).enumerate() {
             let want = member(format!("out{at}"), ty)?;
-            self.compare(output, &want).map_err(|error| format!("out{at}: {error}"))?;
+            self.compare(output, &want)
+                .map_err(|error| format!("out{at}: {error}"))?;
         }
         Ok(())
     }
@@ -118,9 +146,16 @@ impl Case {
     fn compare(&self, got: &Array, want: &Array) -> Result<(), String> {
         if self.shapes_only {
             let same = got.dims() == want.dims();
-            return if same { Ok(()) } else { Err(format!("{:?}, expected {:?}", got.dims(), want.dims())) };
+            return if same {
+                Ok(())
+            } else {
+                Err(format!("{:?}, expected {:?}", got.dims(), want.dims()))
+            };
         }
-        let tolerance = hloc_tensor::Tolerance::Close { rtol: self.rtol, atol: self.atol };
+        let tolerance = hloc_tensor::Tolerance::Close {
+            rtol: self.rtol,
+            atol: self.atol,
+        };
         hloc_tensor::compare(got, want, tolerance).map_err(|mismatch| mismatch.to_string())
     }
 }
@@ -131,7 +166,9 @@ fn evaluate(
     inputs: Vec<Array>,
 ) -> Result<Vec<Array>, String> {
     let mut leaves = inputs.into_iter();
-    let arguments = parameters.iter().map(|shape| stages::grouped(shape, &mut leaves));
+    let arguments = parameters
+        .iter()
+        .map(|shape| stages::grouped(shape, &mut leaves));
     let arguments: Vec<Literal> = arguments.collect::<Result<_, _>>()?;
     Ok(stages::evaluate(module, &arguments)?.into_leaves())
 }

@@ -12,11 +12,17 @@ const PROGRAMS: u64 = 400;
 
 #[test]
 fn random_programs_agree() {
-    let count = std::env::var("HLOC_RANDOM_PROGRAMS").ok().and_then(|count| count.parse().ok()).unwrap_or(PROGRAMS);
+    let count = std::env::var("HLOC_RANDOM_PROGRAMS")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(PROGRAMS);
     for seed in 0..count {
         let program = program(seed);
         if let Err(error) = check(&program) {
-            panic!("seed {seed}: {error}\n{}\narguments: {:?}", program.text, program.arguments);
+            panic!(
+                "seed {seed}: {error}\n{}\narguments: {:?}",
+                program.text, program.arguments
+            );
         }
     }
 }
@@ -25,11 +31,17 @@ fn check(program: &Program) -> Result<(), String> {
     let source = Source::new("random", program.text.as_str()).map_err(|error| error.to_string())?;
     let module = stages::verified(&source)?;
     check_round_trip(&source)?;
-    let arguments: Vec<Literal> = program.arguments.iter().cloned().map(Literal::Array).collect();
+    let arguments: Vec<Literal> = program
+        .arguments
+        .iter()
+        .cloned()
+        .map(Literal::Array)
+        .collect();
     let expected = stages::evaluate(&module, &arguments)?.into_leaves();
     for passes in [PassSelection::None, PassSelection::All] {
         let found = stages::compile_and_run(&program.text, passes.clone(), &program.arguments)?;
-        agree(&found, &expected, program.ulps).map_err(|error| format!("passes {passes:?}: {error}"))?;
+        agree(&found, &expected, program.ulps)
+            .map_err(|error| format!("passes {passes:?}: {error}"))?;
     }
     Ok(())
 }
@@ -38,7 +50,11 @@ fn check_round_trip(source: &Source) -> Result<(), String> {
     let module = stages::parse(source)?;
     let text = hloc_ir::print_module(&module);
     let printed = Source::new("printed", text.as_str()).map_err(|error| error.to_string())?;
-    if stages::parse(&printed)? == module { Ok(()) } else { Err(format!("printing changed the module:\n{text}")) }
+    if stages::parse(&printed)? == module {
+        Ok(())
+    } else {
+        Err(format!("printing changed the module:\n{text}"))
+    }
 }
 
 fn agree(found: &[Array], expected: &[Array], ulps: u64) -> Result<(), String> {
@@ -46,5 +62,9 @@ fn agree(found: &[Array], expected: &[Array], ulps: u64) -> Result<(), String> {
         return Err(format!("{} results, not {}", found.len(), expected.len()));
     }
     let compare = |(found, expected)| hloc_tensor::compare(found, expected, Tolerance::Ulps(ulps));
-    found.iter().zip(expected).try_for_each(compare).map_err(|mismatch| mismatch.to_string())
+    found
+        .iter()
+        .zip(expected)
+        .try_for_each(compare)
+        .map_err(|mismatch| mismatch.to_string())
 }

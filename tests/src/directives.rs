@@ -82,16 +82,24 @@ pub struct Directives {
 pub fn read(text: &str) -> Result<Directives, String> {
     let mut directives = Directives::default();
     for (number, line) in text.lines().enumerate() {
-        let Some((_, comment)) = line.split_once("// ") else { continue };
+        let Some((_, comment)) = line.split_once("// ") else {
+            continue;
+        };
         let at = |error| format!("line {}: {error}", number + 1);
         if let Some(test) = comment.strip_prefix("test ") {
             directives.tests.push(read_test(test).map_err(at)?);
         } else if let Some(run) = comment.strip_prefix("run: ") {
             directives.runs.push(read_run(run, number + 1).map_err(at)?);
         } else if let Some(code) = comment.strip_prefix("error: ") {
-            directives.errors.extend(code.split_whitespace().map(|code| (number + 1, code.to_owned())));
+            directives.errors.extend(
+                code.split_whitespace()
+                    .map(|code| (number + 1, code.to_owned())),
+            );
         } else if let Some(code) = comment.strip_prefix("warning: ") {
-            directives.warnings.extend(code.split_whitespace().map(|code| (number + 1, code.to_owned())));
+            directives.warnings.extend(
+                code.split_whitespace()
+                    .map(|code| (number + 1, code.to_owned())),
+            );
         }
     }
     if directives.tests.is_empty() {
@@ -108,7 +116,9 @@ fn read_test(text: &str) -> Result<Test, String> {
         "parse" => Ok(Test::Parse),
         "verify" => Ok(Test::Verify),
         "lint" => Ok(Test::Lint),
-        "passes" => Ok(Test::Passes(rest.join("").split(',').map(str::to_owned).collect())),
+        "passes" => Ok(Test::Passes(
+            rest.join("").split(',').map(str::to_owned).collect(),
+        )),
         "lower" => Ok(Test::Lower),
         "clif" => Ok(Test::Clif),
         "run" => Ok(Test::Run),
@@ -128,7 +138,12 @@ fn read_run(text: &str, line: usize) -> Result<Run, String> {
         (None, Some(expected)) => (Comparison::Close, expected),
         (None, None) => return Err(form()),
     };
-    Ok(Run { arguments: split_list(arguments), comparison, expected: expected.trim().to_owned(), line })
+    Ok(Run {
+        arguments: split_list(arguments),
+        comparison,
+        expected: expected.trim().to_owned(),
+        line,
+    })
 }
 
 /// Offset of the parenthesis that closes one opened before `text`.

@@ -97,8 +97,15 @@ pub fn program(seed: u64) -> Program {
         generator.instruction();
     }
     let ulps = generator.root();
-    let text = format!("HloModule random_{seed}\n\n{}ENTRY main {{\n{}}}\n", generator.reducers, generator.body);
-    Program { text, arguments: generator.arguments, ulps }
+    let text = format!(
+        "HloModule random_{seed}\n\n{}ENTRY main {{\n{}}}\n",
+        generator.reducers, generator.body
+    );
+    Program {
+        text,
+        arguments: generator.arguments,
+        ulps,
+    }
 }
 
 fn shape(ty: ElementType, dims: &[i64]) -> String {
@@ -107,15 +114,23 @@ fn shape(ty: ElementType, dims: &[i64]) -> String {
 }
 
 fn braces(numbers: impl IntoIterator<Item = i64>) -> String {
-    let numbers: Vec<String> = numbers.into_iter().map(|number| number.to_string()).collect();
+    let numbers: Vec<String> = numbers
+        .into_iter()
+        .map(|number| number.to_string())
+        .collect();
     format!("{{{}}}", numbers.join(","))
 }
 
 impl Generator {
     fn add(&mut self, ty: ElementType, dims: &[i64], right: &str) -> Value {
         let name = format!("v{}", self.values.len());
-        writeln!(self.body, "  {name} = {} {right}", shape(ty, dims)).expect("writing to a string does not fail");
-        let value = Value { name, ty, dims: dims.to_vec() };
+        writeln!(self.body, "  {name} = {} {right}", shape(ty, dims))
+            .expect("writing to a string does not fail");
+        let value = Value {
+            name,
+            ty,
+            dims: dims.to_vec(),
+        };
         self.values.push(value.clone());
         value
     }
@@ -126,7 +141,9 @@ impl Generator {
 
     fn parameter(&mut self) {
         let ty = *self.random.pick(TYPES);
-        let dims: Vec<i64> = (0..self.random.below(4)).map(|_| *self.random.pick(&[1, 2, 3, 4, 5, 7, 17])).collect();
+        let dims: Vec<i64> = (0..self.random.below(4))
+            .map(|_| *self.random.pick(&[1, 2, 3, 4, 5, 7, 17]))
+            .collect();
         let number = self.arguments.len();
         let array = self.array(ty, &dims);
         self.arguments.push(array);
@@ -148,13 +165,37 @@ impl Generator {
             return Scalar::Pred(bits & 1 == 1);
         }
         if ty.is_float() {
-            let special = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1e-40, 3e4];
+            let special = [
+                0.0,
+                -0.0,
+                1.0,
+                -1.0,
+                0.5,
+                2.5,
+                f64::INFINITY,
+                f64::NEG_INFINITY,
+                f64::NAN,
+                1e-40,
+                3e4,
+            ];
             let plain = (bits % 2001) as f64 / 100.0 - 10.0;
-            return Scalar::Float(if self.random.one_in(4) { *self.random.pick(&special) } else { plain });
+            return Scalar::Float(if self.random.one_in(4) {
+                *self.random.pick(&special)
+            } else {
+                plain
+            });
         }
         let small = (bits % 41) as i64 - 20;
-        let value = if self.random.one_in(3) { bits as i64 } else { small };
-        if ty.is_signed_integer() { Scalar::Int(value) } else { Scalar::Uint(value as u64) }
+        let value = if self.random.one_in(3) {
+            bits as i64
+        } else {
+            small
+        };
+        if ty.is_signed_integer() {
+            Scalar::Int(value)
+        } else {
+            Scalar::Uint(value as u64)
+        }
     }
 
     fn instruction(&mut self) {
@@ -176,7 +217,10 @@ impl Generator {
     }
 
     fn unary(&mut self, operand: &Value) {
-        let fits: Vec<_> = EXACT_UNARY.iter().filter(|op| op.domain().accepts(operand.ty)).collect();
+        let fits: Vec<_> = EXACT_UNARY
+            .iter()
+            .filter(|op| op.domain().accepts(operand.ty))
+            .collect();
         if let Some(op) = (!fits.is_empty()).then(|| **self.random.pick(&fits)) {
             let ty = op.result_type(operand.ty);
             self.add(ty, &operand.dims, &format!("{op}({})", operand.name));
@@ -199,13 +243,20 @@ impl Generator {
         let fits: Vec<_> = BinaryOp::ALL.iter().filter(exact).collect();
         let op = **self.random.pick(&fits);
         let other = self.like(operand);
-        self.add(operand.ty, &operand.dims, &format!("{op}({}, {})", operand.name, other.name));
+        self.add(
+            operand.ty,
+            &operand.dims,
+            &format!("{op}({}, {})", operand.name, other.name),
+        );
     }
 
     fn compare_and_select(&mut self, operand: &Value) {
         let other = self.like(operand);
         let direction = *self.random.pick(&["EQ", "NE", "LT", "LE", "GT", "GE"]);
-        let right = format!("compare({}, {}), direction={direction}", operand.name, other.name);
+        let right = format!(
+            "compare({}, {}), direction={direction}",
+            operand.name, other.name
+        );
         let chosen = self.add(ElementType::Pred, &operand.dims, &right);
         if self.random.one_in(3) && Domain::Real.accepts(operand.ty) {
             let right = format!("clamp({}, {}, {})", other.name, operand.name, operand.name);
@@ -260,7 +311,11 @@ impl Generator {
         }
         let dims: Vec<i64> = order.iter().map(|dim| operand.dims[*dim]).collect();
         let numbers = braces(order.iter().map(|dim| *dim as i64));
-        self.add(operand.ty, &dims, &format!("transpose({}), dimensions={numbers}", operand.name));
+        self.add(
+            operand.ty,
+            &dims,
+            &format!("transpose({}), dimensions={numbers}", operand.name),
+        );
     }
 
     fn slice(&mut self, operand: &Value) {
@@ -268,12 +323,20 @@ impl Generator {
         for size in &operand.dims {
             let start = self.random.below(*size as usize + 1) as i64;
             let limit = start + self.random.below((size - start) as usize + 1) as i64;
-            let (start, limit) = if start == limit { (0, *size) } else { (start, limit) };
+            let (start, limit) = if start == limit {
+                (0, *size)
+            } else {
+                (start, limit)
+            };
             let stride = 1 + self.random.below(3) as i64;
             dims.push((limit - start + stride - 1) / stride);
             parts.push(format!("[{start}:{limit}:{stride}]"));
         }
-        self.add(operand.ty, &dims, &format!("slice({}), slice={{{}}}", operand.name, parts.join(", ")));
+        self.add(
+            operand.ty,
+            &dims,
+            &format!("slice({}), slice={{{}}}", operand.name, parts.join(", ")),
+        );
     }
 
     fn pad(&mut self, operand: &Value) {
@@ -291,9 +354,18 @@ impl Generator {
         if dims.iter().any(|size| *size < 0) || dims.iter().product::<i64>() > MAX_ELEMENTS {
             return;
         }
-        let literal = if operand.ty.is_predicate() { "true" } else { "1" };
+        let literal = if operand.ty.is_predicate() {
+            "true"
+        } else {
+            "1"
+        };
         let filler = self.add(operand.ty, &[], &format!("constant({literal})"));
-        let right = format!("pad({}, {}), padding={}", operand.name, filler.name, parts.join("x"));
+        let right = format!(
+            "pad({}, {}), padding={}",
+            operand.name,
+            filler.name,
+            parts.join("x")
+        );
         self.add(operand.ty, &dims, &right);
     }
 
@@ -306,7 +378,10 @@ impl Generator {
         let mut dims = operand.dims.clone();
         dims[dim] += other.dims[dim];
         if dims.iter().product::<i64>() <= MAX_ELEMENTS {
-            let right = format!("concatenate({}, {}), dimensions={{{dim}}}", operand.name, other.name);
+            let right = format!(
+                "concatenate({}, {}), dimensions={{{dim}}}",
+                operand.name, other.name
+            );
             self.add(operand.ty, &dims, &right);
         }
     }
@@ -317,7 +392,11 @@ impl Generator {
         }
         let dim = self.random.below(operand.dims.len());
         if self.random.one_in(2) && !operand.ty.is_predicate() {
-            self.add(operand.ty, &operand.dims, &format!("iota(), iota_dimension={dim}"));
+            self.add(
+                operand.ty,
+                &operand.dims,
+                &format!("iota(), iota_dimension={dim}"),
+            );
         } else {
             let right = format!("reverse({}), dimensions={{{dim}}}", operand.name);
             self.add(operand.ty, &operand.dims, &right);
@@ -343,11 +422,20 @@ impl Generator {
         .expect("writing to a string does not fail");
         let literal = if ty.is_predicate() { "false" } else { "1" };
         let init = self.add(ty, &[], &format!("constant({literal})"));
-        let gone: Vec<usize> = (0..operand.dims.len()).filter(|_| self.random.one_in(2)).collect();
-        let kept = operand.dims.iter().enumerate().filter(|(dim, _)| !gone.contains(dim));
+        let gone: Vec<usize> = (0..operand.dims.len())
+            .filter(|_| self.random.one_in(2))
+            .collect();
+        let kept = operand
+            .dims
+            .iter()
+            .enumerate()
+            .filter(|(dim, _)| !gone.contains(dim));
         let dims: Vec<i64> = kept.map(|(_, size)| *size).collect();
         let numbers = braces(gone.iter().map(|dim| *dim as i64));
-        let right = format!("reduce({}, {}), dimensions={numbers}, to_apply={reducer}", operand.name, init.name);
+        let right = format!(
+            "reduce({}, {}), dimensions={numbers}, to_apply={reducer}",
+            operand.name, init.name
+        );
         self.add(ty, &dims, &right);
     }
 
@@ -357,14 +445,22 @@ impl Generator {
         let native = [ElementType::F32, ElementType::F64].contains(&last.ty);
         let (right, ty, ulps) = if native && self.random.one_in(2) {
             let op = *self.random.pick(TRANSCENDENTAL);
-            (format!("{op}({})", last.name), last.ty, u64::from(op.ulp()) + 1)
+            (
+                format!("{op}({})", last.name),
+                last.ty,
+                u64::from(op.ulp()) + 1,
+            )
         } else if last.ty == ElementType::Pred {
             (format!("not({})", last.name), last.ty, 0)
         } else {
             (format!("negate({})", last.name), last.ty, 0)
         };
-        writeln!(self.body, "  ROOT result = {} {right}", shape(ty, &last.dims))
-            .expect("writing to a string does not fail");
+        writeln!(
+            self.body,
+            "  ROOT result = {} {right}",
+            shape(ty, &last.dims)
+        )
+        .expect("writing to a string does not fail");
         ulps
     }
 }

@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// The root of the repository.
 pub fn repository() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .unwrap_or(Path::new("."))
 }
 
 /// Every file below `dir` whose name ends in `suffix`, sorted by path.

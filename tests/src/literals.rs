@@ -10,10 +10,13 @@ use hloc_ir::{Literal, Op, Shape};
 pub fn read(text: &str, shape: &Shape) -> Result<Literal, String> {
     let module = format!("HloModule literal\nENTRY e {{ ROOT c = {shape} constant({text}) }}\n");
     let source = Source::new("literal", module).map_err(|error| error.to_string())?;
-    let module = hloc_parser::parse(&source).map_err(|diagnostics| crate::stages::messages(&diagnostics))?;
-    match &module.entry().root().op {
-        Op::Constant { literal } => Ok(Literal::clone(literal)),
-        other => Err(format!("the literal became {}", other.opcode())),
+    let module =
+        hloc_parser::parse(&source).map_err(|diagnostics| crate::stages::messages(&diagnostics))?;
+    let op = &module.entry().root().op;
+    if let Op::Constant { literal } = op {
+        Ok(Literal::clone(literal))
+    } else {
+        Err(format!("the literal became {}", op.opcode()))
     }
 }
 

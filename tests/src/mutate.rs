@@ -30,7 +30,11 @@ fn flip_byte(text: &str, random: &mut Random) -> String {
     let mut bytes = text.as_bytes().to_vec();
     if !bytes.is_empty() {
         let at = random.below(bytes.len());
-        bytes[at] = if random.one_in(2) { bytes[at] ^ (1 << random.below(7)) } else { *random.pick(b"{}(),=%[]<>x-0\"") };
+        bytes[at] = if random.one_in(2) {
+            bytes[at] ^ (1 << random.below(7))
+        } else {
+            *random.pick(b"{}(),=%[]<>x-0\"")
+        };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -80,14 +84,34 @@ fn changed_number(text: &str, random: &mut Random) -> String {
         return text.to_owned();
     }
     let at = starts[random.below(starts.len())];
-    let end = text[at..].find(|c: char| !c.is_ascii_digit()).map_or(text.len(), |length| at + length);
-    let replacements = ["0", "1", "-1", "7", "63", "65", "4096", "2147483648", "9223372036854775807", "99999999999999999999"];
-    format!("{}{}{}", &text[..at], random.pick(&replacements), &text[end..])
+    let end = text[at..]
+        .find(|c: char| !c.is_ascii_digit())
+        .map_or(text.len(), |length| at + length);
+    let replacements = [
+        "0",
+        "1",
+        "-1",
+        "7",
+        "63",
+        "65",
+        "4096",
+        "2147483648",
+        "9223372036854775807",
+        "99999999999999999999",
+    ];
+    format!(
+        "{}{}{}",
+        &text[..at],
+        random.pick(&replacements),
+        &text[end..]
+    )
 }
 
 fn number_starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
-    let starts = |at: &usize| bytes[*at].is_ascii_digit() && (*at == 0 || !bytes[at - 1].is_ascii_alphanumeric());
+    let starts = |at: &usize| {
+        bytes[*at].is_ascii_digit() && (*at == 0 || !bytes[at - 1].is_ascii_alphanumeric())
+    };
     (0..bytes.len()).filter(starts).collect()
 }
 
@@ -109,5 +133,9 @@ pub fn survives(text: &str) -> Result<(), String> {
         return Err("panicked".to_owned());
     }
     let took = start.elapsed();
-    if took > TIME_LIMIT { Err(format!("took {took:?}")) } else { Ok(()) }
+    if took > TIME_LIMIT {
+        Err(format!("took {took:?}"))
+    } else {
+        Ok(())
+    }
 }

@@ -7,14 +7,19 @@ use hloc_verify::VerifiedModule;
 
 /// The messages of diagnostics, a line each.
 pub fn messages(diagnostics: &[Diagnostic]) -> String {
-    let line = |diagnostic: &Diagnostic| format!("error[{}]: {}", diagnostic.code, diagnostic.message);
+    let line =
+        |diagnostic: &Diagnostic| format!("error[{}]: {}", diagnostic.code, diagnostic.message);
     diagnostics.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Diagnostics as a user sees them, without color.
 pub fn rendered(diagnostics: &[Diagnostic], source: &Source) -> String {
     let render = |diagnostic: &Diagnostic| render_text(diagnostic, source, Color::Never) + "\n";
-    diagnostics.iter().map(render).collect::<Vec<_>>().join("\n")
+    diagnostics
+        .iter()
+        .map(render)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Parses a text.
@@ -29,7 +34,9 @@ pub fn parse(source: &Source) -> Result<Module, String> {
 pub fn diagnose(source: &Source) -> Vec<Diagnostic> {
     match hloc_parser::parse(source) {
         Err(diagnostics) => diagnostics,
-        Ok(module) => hloc_verify::verify(module).err().map_or_else(Vec::new, |rejected| rejected.diagnostics),
+        Ok(module) => hloc_verify::verify(module)
+            .err()
+            .map_or_else(Vec::new, |rejected| rejected.diagnostics),
     }
 }
 
@@ -47,7 +54,9 @@ pub fn verified(source: &Source) -> Result<VerifiedModule, String> {
 /// The text of the pass error.
 pub fn with_passes(module: VerifiedModule, names: &[&str]) -> Result<VerifiedModule, String> {
     let pipeline = Pipeline::from_names(names).map_err(|error| error.to_string())?;
-    pipeline.run(module, &mut |_, _| {}).map_err(|error| error.to_string())
+    pipeline
+        .run(module, &mut |_, _| {})
+        .map_err(|error| error.to_string())
 }
 
 /// Evaluates the entry on flattened arguments.
@@ -62,7 +71,11 @@ pub fn evaluate(module: &VerifiedModule, arguments: &[Literal]) -> Result<Litera
 ///
 /// # Errors
 /// hloc's message.
-pub fn compile_and_run(text: &str, passes: hloc::PassSelection, arguments: &[Array]) -> Result<Vec<Array>, String> {
+pub fn compile_and_run(
+    text: &str,
+    passes: hloc::PassSelection,
+    arguments: &[Array],
+) -> Result<Vec<Array>, String> {
     let compiler = hloc::Compiler::new().passes(passes).threads(2);
     let executable = compiler.compile(text).map_err(|error| error.to_string())?;
     executable.run(arguments).map_err(|error| error.to_string())
@@ -74,7 +87,10 @@ pub fn compile_and_run(text: &str, passes: hloc::PassSelection, arguments: &[Arr
 /// Too few arrays, or a shape that holds something else than arrays.
 pub fn grouped(shape: &Shape, leaves: &mut dyn Iterator<Item = Array>) -> Result<Literal, String> {
     match shape {
-        Shape::Array(_) => leaves.next().map(Literal::Array).ok_or_else(|| "too few arrays".to_owned()),
+        Shape::Array(_) => leaves
+            .next()
+            .map(Literal::Array)
+            .ok_or_else(|| "too few arrays".to_owned()),
         Shape::Tuple(elements) => {
             let parts = elements.iter().map(|element| grouped(element, leaves));
             Ok(Literal::Tuple(parts.collect::<Result<_, _>>()?))

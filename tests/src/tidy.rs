@@ -14,22 +14,35 @@ fn read(path: &Path) -> String {
 fn rust_files() -> Vec<PathBuf> {
     let mut files = Vec::new();
     for folder in ["crates", "examples", "tests"] {
-        files.extend(files_below(&repository().join(folder), ".rs").expect("source folders can be read"));
+        files.extend(
+            files_below(&repository().join(folder), ".rs").expect("source folders can be read"),
+        );
     }
     files
 }
 
 fn shown(path: &Path) -> String {
-    path.strip_prefix(repository()).unwrap_or(path).display().to_string()
+    path.strip_prefix(repository())
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }
 
 #[test]
 fn files_begin_with_what_they_are_for_and_stay_short() {
     for file in rust_files() {
         let text = read(&file);
-        assert!(text.starts_with("//!"), "{} does not begin with `//!`", shown(&file));
+        assert!(
+            text.starts_with("//!"),
+            "{} does not begin with `//!`",
+            shown(&file)
+        );
         let lines = text.lines().count();
-        assert!(lines <= MAX_LINES, "{} has {lines} lines, more than {MAX_LINES}", shown(&file));
+        assert!(
+            lines <= MAX_LINES,
+            "{} has {lines} lines, more than {MAX_LINES}",
+            shown(&file)
+        );
     }
 }
 
@@ -37,8 +50,13 @@ fn files_begin_with_what_they_are_for_and_stay_short() {
 fn hloc_dependencies(manifest: &str) -> Vec<String> {
     let section = manifest.split("[dependencies]").nth(1).unwrap_or("");
     let section = section.split("\n[").next().unwrap_or("");
-    let names = section.lines().filter_map(|line| line.split_once('.').map(|(name, _)| name));
-    let mut names: Vec<String> = names.filter(|name| name.starts_with("hloc")).map(str::to_owned).collect();
+    let names = section
+        .lines()
+        .filter_map(|line| line.split_once('.').map(|(name, _)| name));
+    let mut names: Vec<String> = names
+        .filter(|name| name.starts_with("hloc"))
+        .map(str::to_owned)
+        .collect();
     names.sort();
     names
 }
@@ -54,7 +72,13 @@ fn documented_crates() -> BTreeMap<String, Vec<String>> {
             .split(',')
             .map(str::trim)
             .filter(|name| !name.is_empty() && *name != "–")
-            .map(|name| if name == "hloc" { name.to_owned() } else { format!("hloc-{name}") })
+            .map(|name| {
+                if name == "hloc" {
+                    name.to_owned()
+                } else {
+                    format!("hloc-{name}")
+                }
+            })
             .collect();
         uses.sort();
         crates.insert(name, uses);
@@ -65,13 +89,25 @@ fn documented_crates() -> BTreeMap<String, Vec<String>> {
 #[test]
 fn the_crate_table_says_what_the_manifests_say() {
     let mut found = BTreeMap::new();
-    for manifest in files_below(&repository().join("crates"), "Cargo.toml").expect("crates can be read") {
-        let name = manifest.parent().and_then(Path::file_name).expect("manifests lie in folders");
-        found.insert(name.to_string_lossy().into_owned(), hloc_dependencies(&read(&manifest)));
+    for manifest in
+        files_below(&repository().join("crates"), "Cargo.toml").expect("crates can be read")
+    {
+        let name = manifest
+            .parent()
+            .and_then(Path::file_name)
+            .expect("manifests lie in folders");
+        found.insert(
+            name.to_string_lossy().into_owned(),
+            hloc_dependencies(&read(&manifest)),
+        );
     }
     let tests = read(&repository().join("tests/Cargo.toml"));
     found.insert("hloc-tests".to_owned(), hloc_dependencies(&tests));
-    assert_eq!(documented_crates(), found, "docs/architecture.md differs from the manifests");
+    assert_eq!(
+        documented_crates(),
+        found,
+        "docs/architecture.md differs from the manifests"
+    );
 }
 
 #[test]
@@ -80,14 +116,19 @@ fn unsafe_lies_in_the_documented_files() {
         .iter()
         .filter(|file| {
             let text = read(file);
-            ["unsafe {", "unsafe fn", "unsafe impl"].iter().any(|word| text.contains(&format!(" {word}")))
+            ["unsafe {", "unsafe fn", "unsafe impl"]
+                .iter()
+                .any(|word| text.contains(&format!(" {word}")))
         })
         .map(|file| shown(file))
         .filter(|file| file != "tests/src/tidy.rs")
         .collect();
     found.sort();
     let text = read(&repository().join("docs/architecture.md"));
-    let section = text.split("## Where `unsafe` lies").nth(1).expect("docs/architecture.md lists unsafe files");
+    let section = text
+        .split("## Where `unsafe` lies")
+        .nth(1)
+        .expect("docs/architecture.md lists unsafe files");
     let section = section.split("\n## ").next().unwrap_or("");
     let mut documented: Vec<String> = section
         .lines()
@@ -102,11 +143,15 @@ fn unsafe_lies_in_the_documented_files() {
 fn check_table(document: &str, name: &str, table: &str) {
     let path = repository().join(document);
     let text = read(&path);
-    let wanted = tables::with_table(&text, name, table).unwrap_or_else(|error| panic!("{document}: {error}"));
+    let wanted = tables::with_table(&text, name, table)
+        .unwrap_or_else(|error| panic!("{document}: {error}"));
     if std::env::var_os("HLOC_BLESS").is_some() {
         std::fs::write(&path, wanted).expect("documents can be written");
     } else {
-        assert!(text == wanted, "the table `{name}` in {document} is stale: run with HLOC_BLESS=1");
+        assert!(
+            text == wanted,
+            "the table `{name}` in {document} is stale: run with HLOC_BLESS=1"
+        );
     }
 }
 
@@ -121,7 +166,10 @@ fn every_pass_is_documented_and_has_filetests() {
     let text = read(&repository().join("docs/passes.md"));
     for pass in hloc_passes::PASSES {
         let name = pass.name();
-        assert!(text.contains(&format!("## {name}\n")), "docs/passes.md has no section `{name}`");
+        assert!(
+            text.contains(&format!("## {name}\n")),
+            "docs/passes.md has no section `{name}`"
+        );
         let folder = repository().join("tests/filetests/passes").join(name);
         let files = files_below(&folder, ".hlo").unwrap_or_default();
         assert!(!files.is_empty(), "no filetest in {}", shown(&folder));
@@ -130,7 +178,8 @@ fn every_pass_is_documented_and_has_filetests() {
 
 #[test]
 fn every_executed_opcode_has_a_run_test() {
-    let files = files_below(&repository().join("tests/filetests/run"), ".hlo").expect("run tests can be read");
+    let files = files_below(&repository().join("tests/filetests/run"), ".hlo")
+        .expect("run tests can be read");
     let texts: Vec<String> = files.iter().map(|file| read(file)).collect();
     let without_values = ["after-all", "add-dependency", "domain", "opt-barrier"];
     for op in hloc_ir::Opcode::all().filter(|op| op.support() != hloc_ir::Support::Checked) {
@@ -146,7 +195,11 @@ fn every_executed_opcode_has_a_run_test() {
 fn every_lint_has_a_filetest() {
     for code in hloc_verify::LINTS {
         let file = repository().join(format!("tests/filetests/lint/{code}.hlo"));
-        assert!(read(&file).contains(&format!("// warning: {code}")), "{} expects no {code}", shown(&file));
+        assert!(
+            read(&file).contains(&format!("// warning: {code}")),
+            "{} expects no {code}",
+            shown(&file)
+        );
     }
 }
 
@@ -156,10 +209,21 @@ fn documents_link_to_files_that_exist() {
     documents.push(repository().join("README.md"));
     for document in documents {
         let text = read(&document);
-        let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+        let targets = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split_once(')'))
+            .map(|(target, _)| target);
         for target in targets.filter(|target| !target.contains("://") && !target.starts_with('#')) {
-            let path = document.parent().unwrap_or(Path::new(".")).join(target.split('#').next().unwrap_or(""));
-            assert!(path.exists(), "{} links to {target}, which does not exist", shown(&document));
+            let path = document
+                .parent()
+                .unwrap_or(Path::new("."))
+                .join(target.split('#').next().unwrap_or(""));
+            assert!(
+                path.exists(),
+                "{} links to {target}, which does not exist",
+                shown(&document)
+            );
         }
     }
 }

@@ -165,7 +165,8 @@ fn numpy_choices() {
 
 #[test]
 fn broadcast_dimensions_as_the_builder_of_xla_takes_them() {
-    let table: [(&[i64], &[i64], &[i64], &[i64]); 6] = [
+    type Row<'a> = (&'a [i64], &'a [i64], &'a [i64], &'a [i64]);
+    let table: [Row<'_>; 6] = [
         (&[2, 3], &[3], &[1], &[2, 3]),
         (&[3, 3], &[3], &[0], &[3, 3]),
         (&[2, 3, 4], &[3, 4], &[1, 2], &[2, 3, 4]),

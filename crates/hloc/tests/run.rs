@@ -245,8 +245,7 @@ fn errors_are_told_apart() {
     let error = unknown.compile(SWITCH).expect_err("no such pass");
     assert!(error.is_invalid_option());
 
-    let text =
-        "ENTRY e { x = f32[4] parameter(0) ROOT y = c64[3] custom-call(x), custom_call_target=\"elsewhere\" }";
+    let text = "ENTRY e { x = f32[4] parameter(0) ROOT y = c64[3] custom-call(x), custom_call_target=\"elsewhere\" }";
     let error = hloc::compile(text).expect_err("there is no such target");
     assert!(error.is_unsupported(), "{error}");
     let message = error.to_string();
@@ -254,6 +253,28 @@ fn errors_are_told_apart() {
         message.contains("custom-call") && message.contains("c64"),
         "{message}"
     );
+}
+
+#[test]
+fn asynchronous_pairs_run_in_place() {
+    let text = "
+HloModule pairs
+ENTRY main {
+  x = f32[2] parameter(0)
+  copying = (f32[2], f32[2], u32[]) copy-start(x)
+  copied = f32[2] copy-done(copying)
+  start = ((f32[2]), f32[2], s32[]) negate-start(copied)
+  update = ((f32[2]), f32[2], s32[]) negate-update(start)
+  negative = f32[2] negate-done(update)
+  permuting = (f32[2], f32[2]) collective-permute-start(negative), source_target_pairs={{0,0}}
+  permuted = f32[2] collective-permute-done(permuting)
+  ROOT r = (f32[2], f32[2]) tuple(permuted, x)
+}";
+    let executable = hloc::compile(text).expect("compiles");
+    let x = Array::from_slice(&[2], &[1.0f32, 2.0]).expect("two");
+    let results = executable.run(std::slice::from_ref(&x)).expect("runs");
+    let negative = Array::from_slice(&[2], &[-1.0f32, -2.0]).expect("two");
+    assert_eq!(results, [negative, x]);
 }
 
 #[test]

@@ -39,13 +39,22 @@ fn main() -> ExitCode {
 fn options() -> Result<Options, String> {
     let mut words = std::env::args().skip(1);
     let folder = PathBuf::from(words.next().ok_or("which folder?")?);
-    let mut options = Options { folder, groups: None, names: None, engine: Engine::Jit, show: 20, optimized: false };
+    let mut options = Options {
+        folder,
+        groups: None,
+        names: None,
+        engine: Engine::Jit,
+        show: 20,
+        optimized: false,
+    };
     while let Some(flag) = words.next() {
         if flag == "--optimized" {
             options.optimized = true;
             continue;
         }
-        let value = words.next().ok_or_else(|| format!("{flag} needs a value"))?;
+        let value = words
+            .next()
+            .ok_or_else(|| format!("{flag} needs a value"))?;
         let list = || Some(value.split(',').map(str::to_owned).collect());
         match flag.as_str() {
             "--groups" => options.groups = list(),
@@ -69,7 +78,9 @@ fn engine(name: &str) -> Result<Engine, String> {
 
 fn run(options: &Options, out: &mut dyn Write) -> Result<bool, String> {
     let mut cases = cases::read_folder(&options.folder)?;
-    let keep = |list: &Option<Vec<String>>, name: &String| list.as_ref().is_none_or(|list| list.contains(name));
+    let keep = |list: &Option<Vec<String>>, name: &String| {
+        list.as_ref().is_none_or(|list| list.contains(name))
+    };
     cases.retain(|case| keep(&options.groups, &case.group) && keep(&options.names, &case.name));
     if options.optimized {
         cases = cases.into_iter().filter_map(Case::optimized).collect();
@@ -89,8 +100,11 @@ fn run_all(cases: &[Case], engine: Engine) -> Vec<(&Case, String)> {
     let next = AtomicUsize::new(0);
     let failures = Mutex::new(Vec::new());
     let work = || {
-        while let Some((at, case)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, cases.get(at)?))) {
-            let outcome = std::panic::catch_unwind(|| case.run(engine)).unwrap_or_else(|_| Err("panicked".to_owned()));
+        while let Some((at, case)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, cases.get(at)?)))
+        {
+            let outcome = std::panic::catch_unwind(|| case.run(engine))
+                .unwrap_or_else(|_| Err("panicked".to_owned()));
             if let (Err(error), Ok(mut failures)) = (outcome, failures.lock()) {
                 failures.push((at, error));
             }
@@ -102,5 +116,8 @@ fn run_all(cases: &[Case], engine: Engine) -> Vec<(&Case, String)> {
     });
     let mut failures = failures.into_inner().unwrap_or_default();
     failures.sort();
-    failures.into_iter().map(|(at, error)| (&cases[at], error)).collect()
+    failures
+        .into_iter()
+        .map(|(at, error)| (&cases[at], error))
+        .collect()
 }

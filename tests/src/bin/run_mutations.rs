@@ -32,7 +32,10 @@ fn run(out: &mut dyn Write) -> Result<usize, String> {
         return Err("usage: run-mutations DIR COUNT [SEED]".to_owned());
     };
     let count: usize = count.parse().map_err(|_| "COUNT is a number")?;
-    let seed = rest.first().map_or(Ok(1), |seed| seed.parse()).map_err(|_| "SEED is a number")?;
+    let seed = rest
+        .first()
+        .map_or(Ok(1), |seed| seed.parse())
+        .map_err(|_| "SEED is a number")?;
     let mut files = files_below(Path::new(folder), ".hlo").map_err(|error| error.to_string())?;
     files.retain(|file| file.metadata().is_ok_and(|data| data.len() <= MAX_BYTES));
     if files.is_empty() {
@@ -47,10 +50,12 @@ fn run(out: &mut dyn Write) -> Result<usize, String> {
         // Written first, so that the text of an abort is at hand.
         if let Err(error) = survives_on_disk(number, &damaged) {
             failed += 1;
-            writeln!(out, "  mutation {number} of {}: {error}", file.display()).map_err(|error| error.to_string())?;
+            writeln!(out, "  mutation {number} of {}: {error}", file.display())
+                .map_err(|error| error.to_string())?;
         }
     }
-    writeln!(out, "{} passed, {failed} failed", count - failed).map_err(|error| error.to_string())?;
+    writeln!(out, "{} passed, {failed} failed", count - failed)
+        .map_err(|error| error.to_string())?;
     Ok(failed)
 }
 

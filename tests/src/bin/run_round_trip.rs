@@ -40,12 +40,18 @@ fn run(out: &mut dyn Write) -> Result<bool, String> {
             Ok(Outcome::Elided) => elided += 1,
             Err(error) => {
                 failed += 1;
-                writeln!(out, "  {}: {error:.300}", file.display()).map_err(|error| error.to_string())?;
+                writeln!(out, "  {}: {error:.300}", file.display())
+                    .map_err(|error| error.to_string())?;
             }
         }
     }
-    writeln!(out, "{identical} identical, {elided} refused for elided constants").map_err(|error| error.to_string())?;
-    writeln!(out, "{} passed, {failed} failed", identical + elided).map_err(|error| error.to_string())?;
+    writeln!(
+        out,
+        "{identical} identical, {elided} refused for elided constants"
+    )
+    .map_err(|error| error.to_string())?;
+    writeln!(out, "{} passed, {failed} failed", identical + elided)
+        .map_err(|error| error.to_string())?;
     Ok(failed == 0 && identical > 0)
 }
 
@@ -57,7 +63,8 @@ fn check(text: &str) -> Result<Outcome, String> {
     };
     let printed = hloc_ir::print_module(&module);
     let again = Source::new("printed", printed.as_str()).map_err(|error| error.to_string())?;
-    let second = hloc_parser::parse(&again).map_err(|diagnostics| hloc_tests::stages::rendered(&diagnostics, &again))?;
+    let second = hloc_parser::parse(&again)
+        .map_err(|diagnostics| hloc_tests::stages::rendered(&diagnostics, &again))?;
     if second != module {
         return Err("the printed module differs".to_owned());
     }
@@ -69,7 +76,11 @@ fn check(text: &str) -> Result<Outcome, String> {
 
 fn elided(text: &str, diagnostics: &[hloc_diag::Diagnostic]) -> Result<Outcome, String> {
     let named = |diagnostic: &hloc_diag::Diagnostic| {
-        diagnostic.code == "literal-elided" && diagnostic.help.iter().any(|help| help.contains("print_large_constants"))
+        diagnostic.code == "literal-elided"
+            && diagnostic
+                .help
+                .iter()
+                .any(|help| help.contains("print_large_constants"))
     };
     if text.contains("{...}") && diagnostics.iter().all(named) {
         Ok(Outcome::Elided)

@@ -48,7 +48,7 @@ impl<'m> Lowerer<'m> {
     }
 
     /// An operand's arrays in buffers, as argument of a called computation that may overwrite what dies.
-    fn argument(
+    pub(super) fn argument(
         &mut self,
         region: &mut Region<'m>,
         id: InstrId,

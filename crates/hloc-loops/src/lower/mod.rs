@@ -6,6 +6,7 @@
 //! functions of indices ([`elemental`], [`movement`], [`computing`], [`reduce`]).
 
 mod analysis;
+mod asynchronous;
 mod batch_norm;
 mod builder;
 mod computing;

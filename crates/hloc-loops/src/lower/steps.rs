@@ -209,6 +209,9 @@ impl<'m> Lowerer<'m> {
         if let Some(leaves) = self.library(region, id, instruction)? {
             return Ok(leaves);
         }
+        if let Some(leaves) = self.asynchronous(region, id, instruction)? {
+            return Ok(leaves);
+        }
         if let Op::Call { to_apply, .. } = &instruction.op {
             self.inlined(region, id, *to_apply)
         } else if let Op::While { condition, body } = &instruction.op {
@@ -335,7 +338,7 @@ impl<'m> Lowerer<'m> {
     }
 
     /// The buffer of a constant, made once.
-    fn constant(
+    pub(super) fn constant(
         &mut self,
         place: (ComputationId, InstrId, usize),
         array: hloc_ir::Array,

@@ -3,10 +3,10 @@
 //! Each keeps every stored bit: iterations of a loop without carried values are independent, and the
 //! order of a loop that carries values is never changed. [`optimize`] runs them in this order:
 //!
-//! 1. [`segments`]: a condition on a loop variable becomes loops over the ranges where it is fixed, and
+//! 1. `segments`: a condition on a loop variable becomes loops over the ranges where it is fixed, and
 //!    one that the loop does not change moves out of the loop;
-//! 2. [`split`]: `i / c` and `i mod c` become two loops where `c` divides the extent;
-//! 3. [`collapse`]: two nested loops become one where every index runs through both without a gap.
+//! 2. `split`: `i / c` and `i mod c` become two loops where `c` divides the extent;
+//! 3. `collapse`: two nested loops become one where every index runs through both without a gap.
 
 mod collapse;
 mod copy;
