@@ -316,7 +316,7 @@ impl Index {
     pub fn interval(&self, bounds: &dyn Bounds) -> Option<Interval> {
         let mut sum = Interval::point(self.constant);
         for term in &self.terms {
-            let atom = term.atom.interval(bounds)?;
+            let atom = term.atom.narrowed(bounds)?;
             let (a, b) = (
                 atom.low.checked_mul(term.factor)?,
                 atom.high.checked_mul(term.factor)?,
@@ -499,6 +499,49 @@ impl Index {
 }
 
 impl Atom {
+    /// Bounds of the atom, narrowed by the conditions that ask about nothing else.
+    fn narrowed(&self, bounds: &dyn Bounds) -> Option<Interval> {
+        let plain = self.interval(bounds)?;
+        let known = bounds
+            .conditions()
+            .iter()
+            .filter_map(|range| self.interval_by(range));
+        Some(known.fold(plain, |sum, known| {
+            let (low, high) = (sum.low.max(known.low), sum.high.min(known.high));
+            // Conditions that exclude each other say nothing: what they guard never runs.
+            if low <= high {
+                Interval { low, high }
+            } else {
+                sum
+            }
+        }))
+    }
+
+    /// Bounds that `factor * self + offset` in a range gives.
+    fn interval_by(&self, range: &IndexRange) -> Option<Interval> {
+        let [term] = range.index.terms.as_slice() else {
+            return None;
+        };
+        if term.atom != *self {
+            return None;
+        }
+        let low = range.low.checked_sub(range.index.constant)?;
+        let last = range
+            .high
+            .checked_sub(1)?
+            .checked_sub(range.index.constant)?;
+        let (low, last, factor) = if term.factor > 0 {
+            (low, last, term.factor)
+        } else {
+            let factor = term.factor.checked_neg()?;
+            (last.checked_neg()?, low.checked_neg()?, factor)
+        };
+        Some(Interval {
+            low: low.div_euclid(factor) + i64::from(low.rem_euclid(factor) != 0),
+            high: last.div_euclid(factor),
+        })
+    }
+
     fn interval(&self, bounds: &dyn Bounds) -> Option<Interval> {
         match self {
             Atom::Var(var) => Some(bounds.var(*var)),
