@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hloc_diag::{Diagnostic, Span};
 use hloc_ir::{
-    AttrValue, Computation, InstrId, Instruction, InstructionSpans, Op, Opcode, Operands, Origin,
-    Shape, ShapeContext, SharedLiteral, StructuralOp,
+    ArrayShape, AttrValue, Computation, InstrId, Instruction, InstructionSpans, Op, Opcode,
+    Operands, Origin, Shape, ShapeContext, SharedLiteral, StructuralOp,
 };
 
 use crate::Parsed;
@@ -327,7 +327,13 @@ impl<'t> Parser<'t> {
             (_, Some(Payload::Literal(literal))) => Ok(Op::Constant {
                 literal: literal.clone(),
             }),
-            (Spelling::Plain(opcode), None) => attributes.op(opcode, head.opcode_span),
+            (Spelling::Plain(opcode), None) => {
+                if may_omit_dimensions(opcode, scope, arguments) && !attributes.has("dimensions") {
+                    let none = AttrValue::Integers(Vec::new());
+                    attributes.put("dimensions", none, head.opcode_span);
+                }
+                attributes.op(opcode, head.opcode_span)
+            }
             (Spelling::Async(AsyncStep::Start, wrapped), None) => {
                 self.async_start(scope, wrapped, head, arguments, attributes)
             }
@@ -479,4 +485,14 @@ fn check_async_chain(
     );
     let span = arguments.spans.first().copied().unwrap_or(head.opcode_span);
     Err(Box::new(Diagnostic::error("async-chain", message, span)))
+}
+
+/// A `broadcast` of a scalar needs no `dimensions`.
+fn may_omit_dimensions(opcode: Opcode, scope: &Scope<'_>, arguments: &Arguments) -> bool {
+    let is_scalar = |id: &InstrId| {
+        let shape = scope.computation.instructions[*id].shape.as_array();
+        shape.is_some_and(ArrayShape::is_scalar)
+    };
+    opcode == Opcode::Structural(StructuralOp::Broadcast)
+        && arguments.operands.iter().all(is_scalar)
 }

@@ -43,6 +43,11 @@ impl Attributes {
         self.own.push((name, value, span));
     }
 
+    /// Whether the opcode's attribute `name` was written or put.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.own.iter().any(|(own, _, _)| *own == name)
+    }
+
     /// The op that `opcode` and the attributes make; takes those that belong to it.
     pub(crate) fn op(&mut self, opcode: Opcode, opcode_span: Span) -> Parsed<Op> {
         let own = &mut self.own;
