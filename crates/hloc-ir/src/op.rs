@@ -393,7 +393,7 @@ structural_ops! {
     Fusion = "fusion", 0..=MANY, Full {
         kind: FusionKind, output_to_operand_aliasing: OutputAliases, calls: ComputationId }
     /// Slices of the first operand at places that the second lists.
-    Gather = "gather", 2..=2, Partial {
+    Gather = "gather", 2..=2, Full {
         offset_dims: Vec<i64>, collapsed_slice_dims: Vec<i64>, start_index_map: Vec<i64>,
         operand_batching_dims: ElidedDims, start_indices_batching_dims: ElidedDims, index_vector_dim: i64,
         slice_sizes: Vec<i64>, indices_are_sorted: bool }
@@ -458,7 +458,7 @@ structural_ops! {
         dimensions: Vec<i64>, num_carries: Option<i64>, is_reverse: bool, is_associative: Option<Flag>,
         to_apply: ComputationId }
     /// Combines updates into the operand at places that the indices list.
-    Scatter = "scatter", 3..=MANY, Partial {
+    Scatter = "scatter", 3..=MANY, Full {
         update_window_dims: Vec<i64>, inserted_window_dims: Vec<i64>, scatter_dims_to_operand_dims: Vec<i64>,
         input_batching_dims: ElidedDims, scatter_indices_batching_dims: ElidedDims, index_vector_dim: i64,
         indices_are_sorted: bool, unique_indices: bool, to_apply: ComputationId }
