@@ -13,14 +13,13 @@ mod tests;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, MatMut, MatRef, Par};
 use hloc_ir::ElementType;
+use hloc_linalg::{Packed, Routines};
 use hloc_loops::routine::{Convolution, RoutineCall};
 use hloc_tensor::Complex;
 
 use crate::RunError;
-use crate::linalg::{Field, Narrow};
+use crate::linalg::Narrow;
 use crate::pool::WorkerPool;
 use crate::routine::{Routine, unsupported};
 use geometry::Geometry;
@@ -28,7 +27,7 @@ use geometry::Geometry;
 /// Elements of packed rows at a time: they fit in a second-level cache.
 const BLOCK_ELEMENTS: usize = 32 * 1024;
 /// Fewest and most rows of a block.
-const BLOCK_ROWS: std::ops::RangeInclusive<usize> = 32..=512;
+const BLOCK_ROWS: std::ops::RangeInclusive<usize> = 8..=512;
 
 /// Prepares a convolution.
 ///
@@ -69,7 +68,7 @@ struct Products<T> {
     field: PhantomData<fn() -> T>,
 }
 
-impl<T: Field> Products<T> {
+impl<T: Routines> Products<T> {
     fn new(geometry: Geometry) -> Products<T> {
         let fitting = BLOCK_ELEMENTS / geometry.terms().max(1);
         let rows = fitting.clamp(*BLOCK_ROWS.start(), *BLOCK_ROWS.end());
@@ -92,19 +91,17 @@ impl<T: Field> Products<T> {
         let start = geometry.output_offset(first);
         for group in 0..geometry.groups() {
             let kernel = &kernels[group * terms * features..(group + 1) * terms * features];
-            let kernel = MatRef::from_row_major_slice(kernel, terms, features);
             for begin in (first..first + count).step_by(self.rows) {
                 let rows = self.rows.min(first + count - begin);
                 let packed = &mut packed[..rows * terms];
                 let products = &mut products[..rows * features];
                 let by_rows = pack::input(geometry, group, begin, rows, input, packed);
                 let lhs = if by_rows {
-                    MatRef::from_row_major_slice(packed, rows, terms)
+                    Packed::Rows(packed)
                 } else {
-                    MatRef::from_column_major_slice(packed, rows, terms)
+                    Packed::Columns(packed)
                 };
-                let result = MatMut::from_row_major_slice_mut(products, rows, features);
-                matmul(result, Accum::Replace, lhs, kernel, T::one(), Par::Seq);
+                T::multiply(products, [rows, features], lhs, kernel);
                 let to = geometry.feature_offset(group);
                 for (row, values) in products.chunks_exact(features).enumerate() {
                     let at = geometry.output_offset(begin + row) + to - start;
@@ -115,7 +112,7 @@ impl<T: Field> Products<T> {
     }
 }
 
-impl<T: Field> Routine for Products<T> {
+impl<T: Routines> Routine for Products<T> {
     fn run(&self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], pool: &WorkerPool) {
         let ([input, kernel], [output]) = (inputs, outputs) else {
             return;

@@ -1,7 +1,8 @@
 //! Packing input and kernel as matrices.
 
+use hloc_linalg::Field;
+
 use super::geometry::Geometry;
-use crate::linalg::Field;
 
 /// One matrix per group, row-major: window elements with input features, by output features.
 pub(super) fn kernels<T: Field>(geometry: &Geometry, kernel: &[T]) -> Vec<T> {

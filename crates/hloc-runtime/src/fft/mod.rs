@@ -145,8 +145,12 @@ impl<T: Float> Fft<T> {
                 .product::<usize>()
                 * inner
         };
-        let others =
-            (first..last).map(|at| (planner.plan_fft(size(from[at]), direction), behind(at)));
+        let others = (first..last).map(|at| {
+            (
+                planner.plan_fft(size(from[at]).max(1), direction),
+                behind(at),
+            )
+        });
         let others: Vec<_> = others.collect();
         let entries: f64 = from[first..last].iter().map(|dim| *dim as f64).product();
         let scale = match direction {
@@ -157,7 +161,7 @@ impl<T: Float> Fft<T> {
             fft_type,
             rows: from[..last].iter().map(|dim| size(*dim)).product(),
             lengths: [size(from[last]), size(to[last])],
-            last: planner.plan_fft(full, direction),
+            last: planner.plan_fft(full.max(1), direction),
             others,
             scale,
         }

@@ -3,15 +3,14 @@
 use std::marker::PhantomData;
 
 use hloc_ir::{ArrayShape, ElementType};
+use hloc_linalg::{
+    Diagonals, EigenField, Field, Matrix, Part, Routines, Tridiagonal, reduce, solve_tridiagonal,
+    tridiagonalize,
+};
 use hloc_loops::routine::{Lapack, RoutineCall};
 use hloc_tensor::Complex;
 
-use super::eigen::{EigenField, self_adjoint, singular};
-use super::field::{Field, Part};
-use super::hessenberg::{self, Tridiagonal};
-use super::matrix::{Matrix, elements, elements_mut, store_view};
-use super::tridiagonal::{self, Diagonals};
-use super::{Batch, cholesky, lu, qr};
+use super::{Batch, elements, elements_mut};
 use crate::RunError;
 use crate::pool::WorkerPool;
 use crate::routine::{Routine, invalid};
@@ -46,7 +45,7 @@ enum Piece {
     Status,
 }
 
-impl<T: Field> LapackCall<T> {
+impl<T: Routines> LapackCall<T> {
     pub(super) fn new(call: &RoutineCall, asked: Lapack) -> Result<LapackCall<T>, RunError> {
         let wrong = || invalid("the arrays of a LAPACK call do not go together");
         let at = if let Lapack::Gtsv = asked { 3 } else { 0 };
@@ -87,7 +86,7 @@ impl<T: Field> LapackCall<T> {
         match (self.asked, outputs) {
             (Lapack::Getrf, [out, pivots, status]) => {
                 let mut a = load();
-                set_status(status, lu::factor(&mut a, elements_mut(pivots)));
+                set_status(status, T::lu(&mut a, elements_mut(pivots)));
                 a.store(elements_mut(out));
             }
             (Lapack::Potrf { lower }, [out, status]) => {
@@ -95,22 +94,22 @@ impl<T: Field> LapackCall<T> {
             }
             (Lapack::Geqrf, [out, taus]) => {
                 let mut a = load();
-                qr::factor(&mut a, elements_mut(taus));
+                T::qr(&mut a, elements_mut(taus));
                 a.store(elements_mut(out));
             }
             (Lapack::Orgqr, [out]) => {
                 let mut a = load();
-                qr::product(&mut a, elements(inputs[1]));
+                T::reflections(&mut a, elements(inputs[1]));
                 a.store(elements_mut(out));
             }
             (Lapack::Syevd { lower, vectors }, [out, values, status]) => {
-                let done = self_adjoint(&load().widened(), lower);
+                let done = T::Wide::self_adjoint(&load().widened(), lower);
                 set_status(status, if done.is_none() { NOT_CONVERGED } else { 0 });
                 match done {
                     Some((eigenvalues, u)) => {
                         round_parts::<T::Part>(&eigenvalues, values);
                         if vectors {
-                            store_view(u.as_ref(), elements_mut::<T>(out), T::rounded);
+                            u.store_by(elements_mut::<T>(out), T::rounded);
                         } else {
                             out.copy_from_slice(inputs[0]);
                         }
@@ -140,7 +139,7 @@ impl<T: Field> LapackCall<T> {
                     main: elements_mut(main),
                     upper: &mut elements_mut::<T>(upper)[..n.saturating_sub(1)],
                 };
-                set_status(status, tridiagonal::solve(matrix, elements_mut(b), columns));
+                set_status(status, solve_tridiagonal(matrix, elements_mut(b), columns));
             }
             (Lapack::Sytrd { lower }, [out, main, second, taus, status]) => {
                 let mut a = load();
@@ -149,7 +148,7 @@ impl<T: Field> LapackCall<T> {
                     second: elements_mut(second),
                     taus: elements_mut::<T>(taus),
                 };
-                hessenberg::tridiagonalize(&mut a, lower, result);
+                tridiagonalize(&mut a, lower, result);
                 a.store(elements_mut(out));
                 set_status(status, 0);
             }
@@ -159,7 +158,7 @@ impl<T: Field> LapackCall<T> {
                 let low = usize::try_from(low.saturating_sub(1))
                     .unwrap_or(0)
                     .min(high);
-                hessenberg::reduce(&mut a, elements_mut(taus), low, high);
+                reduce(&mut a, elements_mut(taus), low, high);
                 a.store(elements_mut(out));
                 set_status(status, 0);
             }
@@ -171,7 +170,7 @@ impl<T: Field> LapackCall<T> {
     fn potrf(&self, lower: bool, x: &[u8], out: &mut [u8], status: &mut [u8]) {
         let n = self.matrix.rows;
         out.copy_from_slice(x);
-        match cholesky::lower_factor(Matrix::<T>::load(elements(x), n, n), lower) {
+        match T::cholesky(Matrix::<T>::load(elements(x), n, n), lower) {
             Err(number) => {
                 set_status(status, number);
                 fill_nan::<T::Part>(out);
@@ -196,7 +195,7 @@ impl<T: Field> LapackCall<T> {
         let full = self.left_columns > a.rows.min(a.columns)
             || right.len() / size_of::<T>() > a.rows.min(a.columns) * a.columns;
         let done = if a.all_finite() {
-            singular(&a.widened(), full && vectors).map_err(|_| NOT_CONVERGED)
+            T::Wide::singular(&a.widened(), full && vectors).ok_or(NOT_CONVERGED)
         } else {
             Err(HAS_NAN)
         };
@@ -211,15 +210,15 @@ impl<T: Field> LapackCall<T> {
         left.fill(0);
         right.fill(0);
         if vectors {
-            store_view(done.left.as_ref(), elements_mut::<T>(left), T::rounded);
-            let right_rows = done.right.transpose();
-            let adjoint = |value: T::Wide| T::rounded(value.conjugate());
-            store_view(right_rows, elements_mut::<T>(right), adjoint);
+            done.left.store_by(elements_mut::<T>(left), T::rounded);
+            done.right
+                .adjoint()
+                .store_by(elements_mut::<T>(right), T::rounded);
         }
     }
 }
 
-impl<T: Field> Routine for LapackCall<T> {
+impl<T: Routines> Routine for LapackCall<T> {
     fn run(&self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], _: &WorkerPool) {
         for number in 0..self.count {
             let inputs: Vec<&[u8]> = inputs

@@ -2,35 +2,24 @@
 //! that front ends call by name.
 //!
 //! Arrays are row-major; what LAPACK says of a matrix holds for the matrix, wherever its entries lie.
-//! Products, triangular equations, eigenvalues and singular values are those of the `faer` crate.
-//! Factors with reflections are hloc's own, for their signs are part of LAPACK's interface.
+//! The matrices themselves are the matter of `hloc-linalg`.
 
-mod cholesky;
-mod eigen;
-mod field;
-mod hessenberg;
 mod lapack;
-mod lu;
-mod matrix;
 mod narrow;
-mod qr;
-#[cfg(test)]
-mod tests;
-mod triangular;
-mod tridiagonal;
 
 use std::marker::PhantomData;
 
+use bytemuck::Pod;
+use hloc_ir::words::Transpose;
 use hloc_ir::{ArrayShape, ElementType};
+use hloc_linalg::{Matrix, Routines};
 use hloc_loops::routine::{Lapack, RoutineCall, Triangular};
 use hloc_tensor::Complex;
 
 use crate::RunError;
 use crate::pool::WorkerPool;
 use crate::routine::{Routine, invalid, unsupported};
-pub(crate) use field::Field;
 use lapack::LapackCall;
-use matrix::{Matrix, elements, elements_mut};
 pub(crate) use narrow::Narrow;
 
 /// Prepares a routine for the element type of its first input.
@@ -132,7 +121,7 @@ struct Cholesky<T> {
     field: PhantomData<fn() -> T>,
 }
 
-impl<T: Field> Cholesky<T> {
+impl<T: Routines> Cholesky<T> {
     fn new(call: &RoutineCall, lower: bool) -> Result<Cholesky<T>, RunError> {
         let batch = Batch::of(&call.inputs[0])?;
         if call.inputs != call.outputs || batch.rows != batch.columns {
@@ -146,7 +135,7 @@ impl<T: Field> Cholesky<T> {
     }
 }
 
-impl<T: Field> Routine for Cholesky<T> {
+impl<T: Routines> Routine for Cholesky<T> {
     fn run(&self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], _: &WorkerPool) {
         let ([x], [result]) = (inputs, outputs) else {
             return;
@@ -158,7 +147,7 @@ impl<T: Field> Routine for Cholesky<T> {
         let matrices = elements::<T>(x).chunks_exact(n * n);
         let results = elements_mut::<T>(result).chunks_exact_mut(n * n);
         for (x, result) in matrices.zip(results) {
-            match cholesky::lower_factor(Matrix::load(x, n, n), self.lower) {
+            match T::cholesky(Matrix::load(x, n, n), self.lower) {
                 Err(_) => result.fill(T::nan()),
                 Ok(factor) => {
                     for (row, result) in result.chunks_exact_mut(n).enumerate() {
@@ -185,7 +174,7 @@ struct TriangularSolve<T> {
     field: PhantomData<fn() -> T>,
 }
 
-impl<T: Field> TriangularSolve<T> {
+impl<T: Routines> TriangularSolve<T> {
     fn new(call: &RoutineCall, asked: Triangular) -> Result<TriangularSolve<T>, RunError> {
         let ([a, b], [result]) = (&call.inputs[..], &call.outputs[..]) else {
             return Err(invalid("a triangular-solve takes two operands"));
@@ -214,7 +203,7 @@ impl<T: Field> TriangularSolve<T> {
     }
 }
 
-impl<T: Field> Routine for TriangularSolve<T> {
+impl<T: Routines> Routine for TriangularSolve<T> {
     fn run(&self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], _: &WorkerPool) {
         let ([a, b], [result]) = (inputs, outputs) else {
             return;
@@ -227,8 +216,25 @@ impl<T: Field> Routine for TriangularSolve<T> {
         let n = if self.asked.left_side { rows } else { columns };
         let matrices = elements::<T>(a).chunks_exact(n * n);
         let results = elements_mut::<T>(result).chunks_exact_mut(rows * columns);
+        let asked = hloc_linalg::Triangular {
+            left_side: self.asked.left_side,
+            lower: self.asked.lower,
+            unit_diagonal: self.asked.unit_diagonal,
+            transposed: self.asked.transpose != Transpose::NoTranspose,
+            conjugated: self.asked.transpose == Transpose::Adjoint,
+        };
         for (a, x) in matrices.zip(results) {
-            triangular::solve(self.asked, a, x, rows, columns);
+            T::solve(asked, a, x, rows, columns);
         }
     }
+}
+
+/// The bytes of an array as elements.
+fn elements<T: Pod>(bytes: &[u8]) -> &[T] {
+    bytemuck::cast_slice(bytes)
+}
+
+/// The bytes of an array as elements to write.
+fn elements_mut<T: Pod>(bytes: &mut [u8]) -> &mut [T] {
+    bytemuck::cast_slice_mut(bytes)
 }

@@ -1,13 +1,12 @@
 //! Factors and solutions, against the matrices they stand for.
 
 use faer::Mat;
-use hloc_ir::words::Transpose;
-use hloc_loops::routine::Triangular;
 use hloc_tensor::Complex;
 
-use super::eigen::{Eigen, EigenField, self_adjoint, singular};
+use super::eigen::{Eigen, EigenField};
 use super::field::Field;
 use super::matrix::Matrix;
+use super::triangular::Triangular;
 use super::tridiagonal::Diagonals;
 use super::{cholesky, hessenberg, lu, qr, triangular, tridiagonal};
 
@@ -143,17 +142,14 @@ fn triangular_equations_of_all_kinds() {
     let (n, k) = (5, 3);
     let a = complex(n, n);
     let mut stored = vec![C64::zero(); n * n];
-    for transpose in [
-        Transpose::NoTranspose,
-        Transpose::Transpose,
-        Transpose::Adjoint,
-    ] {
+    for (transposed, conjugated) in [(false, false), (true, false), (true, true)] {
         for options in 0..8 {
             let asked = Triangular {
                 left_side: options & 1 != 0,
                 lower: options & 2 != 0,
                 unit_diagonal: options & 4 != 0,
-                transpose,
+                transposed,
+                conjugated,
             };
             a.store(&mut stored);
             let triangle = Mat::from_fn(n, n, |row, column| {
@@ -165,10 +161,10 @@ fn triangular_equations_of_all_kinds() {
                     C64::zero()
                 }
             });
-            let triangle = match transpose {
-                Transpose::NoTranspose => triangle,
-                Transpose::Transpose => triangle.transpose().to_owned(),
-                Transpose::Adjoint => triangle.adjoint().to_owned(),
+            let triangle = match (transposed, conjugated) {
+                (false, _) => triangle,
+                (true, false) => triangle.transpose().to_owned(),
+                (true, true) => triangle.adjoint().to_owned(),
             };
             let (rows, columns) = if asked.left_side { (n, k) } else { (k, n) };
             let b = complex(rows, columns);
@@ -244,7 +240,8 @@ fn eigenvalues_of_any_matrix() {
 #[test]
 fn self_adjoint_and_singular_values() {
     let a = complex(6, 6).completed(true);
-    let (values, u) = self_adjoint(&a, true).expect("converges");
+    let (values, u) = C64::self_adjoint(&a, true).expect("converges");
+    let u = dense(&u);
     assert!(values.is_sorted());
     let s = Mat::from_fn(6, 6, |row, column| {
         if row == column {
@@ -255,13 +252,14 @@ fn self_adjoint_and_singular_values() {
     });
     assert!(distance(&(&u * s * u.adjoint()), &dense(&a)) < 1e-12);
     let b = real(4, 7);
-    let svd = singular(&b, false).expect("converges");
+    let svd = f64::singular(&b, false).expect("converges");
+    let (left, right) = (dense(&svd.left), dense(&svd.right));
     let s = Mat::from_fn(
         4,
         4,
         |row, column| if row == column { svd.values[row] } else { 0.0 },
     );
-    assert!(distance(&(&svd.left * s * svd.right.transpose()), &dense(&b)) < 1e-12);
+    assert!(distance(&(&left * s * right.transpose()), &dense(&b)) < 1e-12);
 }
 
 #[test]

@@ -5,15 +5,15 @@ use faer::linalg::triangular_solve::solve_unit_lower_triangular_in_place;
 use faer::prelude::IntoConst;
 use faer::{Accum, MatRef, Par};
 
-use super::field::{Field, Part};
-use super::matrix::Matrix;
+use crate::field::{Field, Part};
+use crate::matrix::Matrix;
 
 /// Columns factored at a time.
 const BLOCK: usize = 32;
 
 /// Overwrites `a` with its factors. `pivots` says for each row, from 1, with which later row it was
 /// exchanged. Gives 0, or the number from 1 of the first pivot that is zero.
-pub(super) fn factor<T: Field>(a: &mut Matrix<T>, pivots: &mut [i32]) -> i32 {
+pub(crate) fn factor<T: Field>(a: &mut Matrix<T>, pivots: &mut [i32]) -> i32 {
     let (rows, columns) = (a.rows, a.columns);
     let mut status = 0;
     let mut begin = 0;

@@ -6,10 +6,10 @@ use bytemuck::Pod;
 use faer::traits::{ComplexField, RealField};
 use hloc_tensor::Complex;
 
-use super::eigen::EigenField;
+use crate::eigen::EigenField;
 
 /// The real numbers among them.
-pub(crate) trait Part:
+pub trait Part:
     Pod
     + RealField
     + PartialOrd
@@ -19,15 +19,23 @@ pub(crate) trait Part:
     + Div<Output = Self>
     + Neg<Output = Self>
 {
+    /// 0.
     const ZERO: Self;
+    /// 1.
     const ONE: Self;
+    /// Not a number.
     const NAN: Self;
+    /// |x|.
     fn magnitude(self) -> Self;
+    /// √x.
     fn root(self) -> Self;
     /// √(x² + y²) without overflow on the way.
     fn hypotenuse(self, other: Self) -> Self;
+    /// Whether it is neither infinite nor NaN.
     fn finite(self) -> bool;
+    /// The number as `f64`, exactly.
     fn wide(self) -> f64;
+    /// The nearest number.
     fn from_wide(value: f64) -> Self;
 }
 
@@ -63,7 +71,7 @@ part!(f32);
 part!(f64);
 
 /// Real or complex numbers.
-pub(crate) trait Field:
+pub trait Field:
     Pod
     + ComplexField<Real = Self::Part>
     + PartialEq
@@ -79,21 +87,30 @@ pub(crate) trait Field:
     type Part: Part;
     /// The same with `f64` parts.
     type Wide: EigenField<Part = f64>;
+    /// Whether there are imaginary parts.
     const IS_COMPLEX: bool;
+    /// re + im·i; a real number drops `im`.
     fn new(re: Self::Part, im: Self::Part) -> Self;
+    /// The real part.
     fn re(self) -> Self::Part;
+    /// The imaginary part.
     fn im(self) -> Self::Part;
+    /// re − im·i.
     fn conjugate(self) -> Self;
 
+    /// A real number.
     fn real(re: Self::Part) -> Self {
         Self::new(re, Self::Part::ZERO)
     }
+    /// 0.
     fn zero() -> Self {
         Self::real(Self::Part::ZERO)
     }
+    /// 1.
     fn one() -> Self {
         Self::real(Self::Part::ONE)
     }
+    /// NaN in all parts.
     fn nan() -> Self {
         Self::new(
             Self::Part::NAN,
@@ -104,12 +121,15 @@ pub(crate) trait Field:
             },
         )
     }
+    /// The product with a real number.
     fn scaled(self, factor: Self::Part) -> Self {
         Self::new(self.re() * factor, self.im() * factor)
     }
+    /// The number with `f64` parts, exactly.
     fn widened(self) -> Self::Wide {
         Self::Wide::new(self.re().wide(), self.im().wide())
     }
+    /// The nearest number.
     fn rounded(value: Self::Wide) -> Self {
         Self::new(
             Self::Part::from_wide(value.re()),
@@ -120,6 +140,7 @@ pub(crate) trait Field:
     fn size(self) -> Self::Part {
         self.re().magnitude() + self.im().magnitude()
     }
+    /// Whether all parts are finite.
     fn finite(self) -> bool {
         self.re().finite() && self.im().finite()
     }
@@ -186,7 +207,7 @@ real_field!(f32);
 real_field!(f64);
 
 /// The Euclidean norm, without overflow or underflow of squares.
-pub(super) fn norm<T: Field>(values: &[T]) -> T::Part {
+pub(crate) fn norm<T: Field>(values: &[T]) -> T::Part {
     let mut largest = T::Part::ZERO;
     for value in values {
         if !largest.finite() {

@@ -1,20 +1,23 @@
 //! Matrices in columns, and the way in and out of row-major arrays.
 
-use bytemuck::Pod;
 use faer::{MatMut, MatRef};
 
-use super::field::Field;
+use crate::field::Field;
 
 /// A matrix that lies in memory column by column.
 #[derive(Clone, Debug)]
-pub(crate) struct Matrix<T> {
-    pub(super) rows: usize,
-    pub(super) columns: usize,
-    pub(super) data: Vec<T>,
+pub struct Matrix<T> {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub columns: usize,
+    /// The entries, column by column.
+    pub data: Vec<T>,
 }
 
 impl<T: Field> Matrix<T> {
-    pub(super) fn zeros(rows: usize, columns: usize) -> Matrix<T> {
+    /// All zeros.
+    pub fn zeros(rows: usize, columns: usize) -> Matrix<T> {
         Matrix {
             rows,
             columns,
@@ -22,7 +25,7 @@ impl<T: Field> Matrix<T> {
         }
     }
 
-    pub(super) fn identity(rows: usize, columns: usize) -> Matrix<T> {
+    pub(crate) fn identity(rows: usize, columns: usize) -> Matrix<T> {
         let mut matrix = Matrix::zeros(rows, columns);
         for at in 0..rows.min(columns) {
             matrix.set(at, at, T::one());
@@ -31,7 +34,7 @@ impl<T: Field> Matrix<T> {
     }
 
     /// From row-major elements.
-    pub(super) fn load(elements: &[T], rows: usize, columns: usize) -> Matrix<T> {
+    pub fn load(elements: &[T], rows: usize, columns: usize) -> Matrix<T> {
         let mut matrix = Matrix::zeros(rows, columns);
         for (row, elements) in elements.chunks_exact(columns.max(1)).enumerate().take(rows) {
             for (column, element) in elements.iter().enumerate() {
@@ -42,7 +45,7 @@ impl<T: Field> Matrix<T> {
     }
 
     /// To row-major elements.
-    pub(super) fn store(&self, elements: &mut [T]) {
+    pub fn store(&self, elements: &mut [T]) {
         for (row, elements) in elements.chunks_exact_mut(self.columns.max(1)).enumerate() {
             for (column, element) in elements.iter_mut().enumerate() {
                 *element = self.at(row, column);
@@ -50,32 +53,33 @@ impl<T: Field> Matrix<T> {
         }
     }
 
-    pub(super) fn at(&self, row: usize, column: usize) -> T {
+    /// One entry.
+    pub fn at(&self, row: usize, column: usize) -> T {
         self.data[column * self.rows + row]
     }
 
-    pub(super) fn set(&mut self, row: usize, column: usize, value: T) {
+    pub(crate) fn set(&mut self, row: usize, column: usize, value: T) {
         self.data[column * self.rows + row] = value;
     }
 
-    pub(super) fn column(&self, column: usize) -> &[T] {
+    pub(crate) fn column(&self, column: usize) -> &[T] {
         &self.data[column * self.rows..(column + 1) * self.rows]
     }
 
-    pub(super) fn column_mut(&mut self, column: usize) -> &mut [T] {
+    pub(crate) fn column_mut(&mut self, column: usize) -> &mut [T] {
         &mut self.data[column * self.rows..(column + 1) * self.rows]
     }
 
-    pub(super) fn view(&self) -> MatRef<'_, T> {
+    pub(crate) fn view(&self) -> MatRef<'_, T> {
         MatRef::from_column_major_slice(&self.data, self.rows, self.columns)
     }
 
-    pub(super) fn view_mut(&mut self) -> MatMut<'_, T> {
+    pub(crate) fn view_mut(&mut self) -> MatMut<'_, T> {
         MatMut::from_column_major_slice_mut(&mut self.data, self.rows, self.columns)
     }
 
     /// The same in `f64`.
-    pub(super) fn widened(&self) -> Matrix<T::Wide> {
+    pub fn widened(&self) -> Matrix<T::Wide> {
         Matrix {
             rows: self.rows,
             columns: self.columns,
@@ -83,12 +87,13 @@ impl<T: Field> Matrix<T> {
         }
     }
 
-    pub(super) fn all_finite(&self) -> bool {
+    /// Whether no entry is infinite or NaN.
+    pub fn all_finite(&self) -> bool {
         self.data.iter().all(|value| value.finite())
     }
 
     /// A self-adjoint matrix of which one triangle was given; its diagonal is real.
-    pub(super) fn completed(mut self, lower: bool) -> Matrix<T> {
+    pub(crate) fn completed(mut self, lower: bool) -> Matrix<T> {
         for column in 0..self.columns {
             let diagonal = self.at(column, column).re();
             self.set(column, column, T::real(diagonal));
@@ -104,27 +109,35 @@ impl<T: Field> Matrix<T> {
         }
         self
     }
-}
 
-/// Writes a faer matrix to row-major elements by `value` of each entry.
-pub(super) fn store_view<W: Field, T: Field>(
-    view: MatRef<'_, W>,
-    elements: &mut [T],
-    value: impl Fn(W) -> T,
-) {
-    for (row, elements) in elements.chunks_exact_mut(view.ncols().max(1)).enumerate() {
-        for (column, element) in elements.iter_mut().enumerate() {
-            *element = value(view[(row, column)]);
+    /// To row-major elements, by `value` of each entry.
+    pub fn store_by<R>(&self, elements: &mut [R], value: impl Fn(T) -> R) {
+        for (row, elements) in elements.chunks_exact_mut(self.columns.max(1)).enumerate() {
+            for (column, element) in elements.iter_mut().enumerate() {
+                *element = value(self.at(row, column));
+            }
         }
     }
-}
 
-/// The bytes of an array as elements.
-pub(super) fn elements<T: Pod>(bytes: &[u8]) -> &[T] {
-    bytemuck::cast_slice(bytes)
-}
+    /// The transposed matrix of conjugates.
+    #[must_use]
+    pub fn adjoint(&self) -> Matrix<T> {
+        let mut adjoint = Matrix::zeros(self.columns, self.rows);
+        for column in 0..self.columns {
+            for row in 0..self.rows {
+                adjoint.set(column, row, self.at(row, column).conjugate());
+            }
+        }
+        adjoint
+    }
 
-/// The bytes of an array as elements to write.
-pub(super) fn elements_mut<T: Pod>(bytes: &mut [u8]) -> &mut [T] {
-    bytemuck::cast_slice_mut(bytes)
+    pub(crate) fn from_view(view: MatRef<'_, T>) -> Matrix<T> {
+        let mut matrix = Matrix::zeros(view.nrows(), view.ncols());
+        for column in 0..matrix.columns {
+            for row in 0..matrix.rows {
+                matrix.set(row, column, view[(row, column)]);
+            }
+        }
+        matrix
+    }
 }

@@ -3,27 +3,79 @@
 use faer::diag::DiagMut;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::evd::{ComputeEigenvectors, evd_cplx, evd_real, evd_scratch};
-use faer::linalg::svd::SvdError;
 use faer::{Mat, MatRef, Par, Side};
 use hloc_tensor::Complex;
 
-use super::field::{Field, norm};
-use super::matrix::Matrix;
+use crate::field::{Field, norm};
+use crate::matrix::Matrix;
 
 type C64 = Complex<f64>;
 
 /// Eigenvalues with the vectors asked for, one in each column.
-pub(crate) struct Eigen<P> {
-    pub(super) values: Vec<Complex<P>>,
-    pub(super) left: Option<Matrix<Complex<P>>>,
-    pub(super) right: Option<Matrix<Complex<P>>>,
+#[derive(Clone, Debug)]
+pub struct Eigen {
+    /// The values, those of a conjugate pair next to each other.
+    pub values: Vec<C64>,
+    /// Left vectors, if asked for.
+    pub left: Option<Matrix<C64>>,
+    /// Right vectors, if asked for.
+    pub right: Option<Matrix<C64>>,
+}
+
+/// Singular values in descending order with vectors, one in each column.
+#[derive(Clone, Debug)]
+pub struct Singular<T> {
+    /// The values.
+    pub values: Vec<f64>,
+    /// Left vectors.
+    pub left: Matrix<T>,
+    /// Right vectors.
+    pub right: Matrix<T>,
 }
 
 /// Fields whose matrices have eigenvalues here: those with `f64` parts. Narrower numbers are widened,
 /// which costs less than the code would.
-pub(crate) trait EigenField: Field {
-    /// `None` if the iteration does not converge or a number is not finite.
-    fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen<Self::Part>>;
+pub trait EigenField: Field {
+    /// Eigenvalues of any matrix, with vectors of length 1 whose largest entry is real; `None` if the
+    /// iteration does not converge or a number is not finite.
+    fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen>;
+    /// Values in ascending order and vectors of a self-adjoint matrix of which one triangle was given;
+    /// `None` as for [`EigenField::eigen`].
+    fn self_adjoint(a: &Matrix<Self>, lower: bool) -> Option<(Vec<f64>, Matrix<Self>)>;
+    /// Singular values with all vectors (`full`) or those that belong to values; `None` if the iteration
+    /// does not converge.
+    fn singular(a: &Matrix<Self>, full: bool) -> Option<Singular<Self>>;
+}
+
+macro_rules! symmetric_routines {
+    () => {
+        fn self_adjoint(a: &Matrix<Self>, lower: bool) -> Option<(Vec<f64>, Matrix<Self>)> {
+            let a = a.clone().completed(lower);
+            if !a.all_finite() {
+                return None;
+            }
+            let eigen = a.view().self_adjoint_eigen(Side::Lower).ok()?;
+            let values = eigen.S().column_vector();
+            let values = (0..a.rows).map(|at| values[at].re()).collect();
+            Some((values, Matrix::from_view(eigen.U())))
+        }
+
+        fn singular(a: &Matrix<Self>, full: bool) -> Option<Singular<Self>> {
+            let svd = if full {
+                a.view().svd().ok()?
+            } else {
+                a.view().thin_svd().ok()?
+            };
+            let values = svd.S().column_vector();
+            Some(Singular {
+                values: (0..a.rows.min(a.columns))
+                    .map(|at| values[at].re())
+                    .collect(),
+                left: Matrix::from_view(svd.U()),
+                right: Matrix::from_view(svd.V()),
+            })
+        }
+    };
 }
 
 fn wanted(vectors: bool) -> ComputeEigenvectors {
@@ -35,7 +87,9 @@ fn wanted(vectors: bool) -> ComputeEigenvectors {
 }
 
 impl EigenField for f64 {
-    fn eigen(a: &Matrix<f64>, left: bool, right: bool) -> Option<Eigen<f64>> {
+    symmetric_routines!();
+
+    fn eigen(a: &Matrix<f64>, left: bool, right: bool) -> Option<Eigen> {
         let n = a.rows;
         let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
         let mut u_left = left.then(|| Mat::<f64>::zeros(n, n));
@@ -70,7 +124,9 @@ impl EigenField for f64 {
 }
 
 impl EigenField for Complex<f64> {
-    fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen<f64>> {
+    symmetric_routines!();
+
+    fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen> {
         let n = a.rows;
         let mut values = vec![Self::zero(); n];
         let mut u_left = left.then(|| Matrix::<Self>::zeros(n, n));
@@ -155,41 +211,4 @@ fn normalized(mut vectors: Matrix<C64>) -> Matrix<C64> {
         }
     }
     vectors
-}
-
-/// Values in ascending order and vectors of a self-adjoint matrix of which one triangle was given;
-/// `None` if the iteration does not converge or a number is not finite.
-pub(super) fn self_adjoint<T: Field>(a: &Matrix<T>, lower: bool) -> Option<(Vec<T::Part>, Mat<T>)> {
-    let a = a.clone().completed(lower);
-    if !a.all_finite() {
-        return None;
-    }
-    let eigen = a.view().self_adjoint_eigen(Side::Lower).ok()?;
-    let values = eigen.S().column_vector();
-    let values = (0..a.rows).map(|at| values[at].re()).collect();
-    Some((values, eigen.U().to_owned()))
-}
-
-/// Singular values in descending order with left and right vectors.
-pub(super) struct Singular<T: Field> {
-    pub(super) values: Vec<T::Part>,
-    pub(super) left: Mat<T>,
-    pub(super) right: Mat<T>,
-}
-
-/// `full`: all vectors rather than those that belong to values.
-pub(super) fn singular<T: Field>(a: &Matrix<T>, full: bool) -> Result<Singular<T>, SvdError> {
-    let svd = if full {
-        a.view().svd()?
-    } else {
-        a.view().thin_svd()?
-    };
-    let values = svd.S().column_vector();
-    Ok(Singular {
-        values: (0..a.rows.min(a.columns))
-            .map(|at| values[at].re())
-            .collect(),
-        left: svd.U().to_owned(),
-        right: svd.V().to_owned(),
-    })
 }

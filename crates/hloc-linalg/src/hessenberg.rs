@@ -1,11 +1,11 @@
 //! `gehrd` and `sytrd`: Hessenberg and tridiagonal forms by reflections.
 
-use super::field::{Field, Part};
-use super::matrix::Matrix;
-use super::qr::{apply, reflect};
+use crate::field::{Field, Part};
+use crate::matrix::Matrix;
+use crate::qr::{apply, reflect};
 
 /// Overwrites rows and columns `low..high` of `a` with their Hessenberg form and the reflections.
-pub(super) fn reduce<T: Field>(a: &mut Matrix<T>, taus: &mut [T], low: usize, high: usize) {
+pub fn reduce<T: Field>(a: &mut Matrix<T>, taus: &mut [T], low: usize, high: usize) {
     let n = a.rows;
     taus.fill(T::zero());
     let steps = taus.iter_mut().enumerate();
@@ -40,17 +40,21 @@ pub(super) fn reduce<T: Field>(a: &mut Matrix<T>, taus: &mut [T], low: usize, hi
 }
 
 /// Diagonals of a tridiagonal form, with the factors of the reflections.
-pub(super) struct Tridiagonal<'a, T: Field> {
-    pub(super) main: &'a mut [T::Part],
-    pub(super) second: &'a mut [T::Part],
-    pub(super) taus: &'a mut [T],
+#[derive(Debug)]
+pub struct Tridiagonal<'a, T: Field> {
+    /// The main diagonal.
+    pub main: &'a mut [T::Part],
+    /// The diagonal beside it.
+    pub second: &'a mut [T::Part],
+    /// The factors.
+    pub taus: &'a mut [T],
 }
 
 /// Overwrites one triangle of a self-adjoint matrix with its tridiagonal form and the reflections.
 ///
 /// The upper triangle is reduced from its last column on, as LAPACK does: turned around by both
 /// diagonals it is the lower one of the matrix with rows and columns in reverse order.
-pub(super) fn tridiagonalize<T: Field>(a: &mut Matrix<T>, lower: bool, result: Tridiagonal<'_, T>) {
+pub fn tridiagonalize<T: Field>(a: &mut Matrix<T>, lower: bool, result: Tridiagonal<'_, T>) {
     let n = a.rows;
     let whole = a.clone().completed(lower);
     // `place` maps rows and columns of the matrix that is reduced to those of `a`.

@@ -6,15 +6,15 @@
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, Par};
 
-use super::field::{Field, Part, norm};
-use super::matrix::Matrix;
+use crate::field::{Field, Part, norm};
+use crate::matrix::Matrix;
 
 /// Columns reflected at a time.
 const BLOCK: usize = 32;
 
 /// The reflection that makes `[alpha, tail]` a real number and zeros: overwrites `tail` with v below
 /// its 1, gives τ and the number.
-pub(super) fn reflect<T: Field>(alpha: T, tail: &mut [T]) -> (T, T) {
+pub(crate) fn reflect<T: Field>(alpha: T, tail: &mut [T]) -> (T, T) {
     let size = norm(tail);
     if size == T::Part::ZERO && alpha.im() == T::Part::ZERO {
         return (T::zero(), alpha);
@@ -34,7 +34,7 @@ pub(super) fn reflect<T: Field>(alpha: T, tail: &mut [T]) -> (T, T) {
 }
 
 /// `column` minus `factor`·v·(vᴴ·column), for v = [1, tail].
-pub(super) fn apply<T: Field>(factor: T, tail: &[T], column: &mut [T]) {
+pub(crate) fn apply<T: Field>(factor: T, tail: &[T], column: &mut [T]) {
     let Some((first, rest)) = column.split_first_mut() else {
         return;
     };
@@ -50,7 +50,7 @@ pub(super) fn apply<T: Field>(factor: T, tail: &[T], column: &mut [T]) {
 }
 
 /// Overwrites `a` with its upper factor and the reflections, and fills `taus`.
-pub(super) fn factor<T: Field>(a: &mut Matrix<T>, taus: &mut [T]) {
+pub(crate) fn factor<T: Field>(a: &mut Matrix<T>, taus: &mut [T]) {
     let (rows, columns) = (a.rows, a.columns);
     let count = rows.min(columns);
     let mut begin = 0;
@@ -77,7 +77,7 @@ pub(super) fn factor<T: Field>(a: &mut Matrix<T>, taus: &mut [T]) {
 }
 
 /// Overwrites `a`, whose first columns hold reflections, with the first columns of their product.
-pub(super) fn product<T: Field>(a: &mut Matrix<T>, taus: &[T]) {
+pub(crate) fn product<T: Field>(a: &mut Matrix<T>, taus: &[T]) {
     let mut result = Matrix::identity(a.rows, a.columns);
     let count = taus.len().min(a.rows).min(a.columns);
     let mut end = count;

@@ -5,14 +5,27 @@ use faer::linalg::triangular_solve::{
     solve_unit_upper_triangular_in_place_with_conj, solve_upper_triangular_in_place_with_conj,
 };
 use faer::{Conj, MatMut, MatRef, Par};
-use hloc_ir::words::Transpose;
-use hloc_loops::routine::Triangular;
 
-use super::field::Field;
-use super::matrix::Matrix;
+use crate::field::Field;
+use crate::matrix::Matrix;
+
+/// Which triangular equations are solved: op(a)·x = b or x·op(a) = b.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Triangular {
+    /// Whether the matrix stands left of the unknowns.
+    pub left_side: bool,
+    /// Whether the lower triangle is read.
+    pub lower: bool,
+    /// Whether the diagonal counts as ones.
+    pub unit_diagonal: bool,
+    /// Whether the matrix is transposed.
+    pub transposed: bool,
+    /// Whether the matrix is conjugated.
+    pub conjugated: bool,
+}
 
 /// Overwrites row-major `b` (`rows` × `columns`) with the solution; `a` is row-major and square.
-pub(super) fn solve<T: Field>(
+pub(crate) fn solve<T: Field>(
     asked: Triangular,
     a: &[T],
     b: &mut [T],
@@ -21,14 +34,13 @@ pub(super) fn solve<T: Field>(
 ) {
     let n = if asked.left_side { rows } else { columns };
     let stored = MatRef::from_row_major_slice(a, n, n);
-    let transposed = asked.transpose != Transpose::NoTranspose;
-    let conj = if asked.transpose == Transpose::Adjoint {
+    let conj = if asked.conjugated {
         Conj::Yes
     } else {
         Conj::No
     };
     // x·m = b is mᵀ·xᵀ = bᵀ.
-    let flipped = transposed == asked.left_side;
+    let flipped = asked.transposed == asked.left_side;
     let matrix = if flipped { stored.transpose() } else { stored };
     let lower = asked.lower != flipped;
     if asked.left_side {

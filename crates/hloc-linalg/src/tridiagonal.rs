@@ -1,19 +1,21 @@
 //! `gtsv`: equations with a tridiagonal matrix, by elimination with row exchanges.
 
-use super::field::{Field, Part};
+use crate::field::{Field, Part};
 
 /// The three diagonals of a matrix, which elimination uses up.
-pub(super) struct Diagonals<'a, T> {
+#[derive(Debug)]
+pub struct Diagonals<'a, T> {
     /// Below the main one; one entry less.
-    pub(super) lower: &'a mut [T],
-    pub(super) main: &'a mut [T],
+    pub lower: &'a mut [T],
+    /// The main one.
+    pub main: &'a mut [T],
     /// Above the main one; one entry less.
-    pub(super) upper: &'a mut [T],
+    pub upper: &'a mut [T],
 }
 
 /// Overwrites row-major `b`, which has `columns` columns, with the solution. Gives 0, or the number from
 /// 1 of the first pivot that is zero; then `b` holds no solution.
-pub(super) fn solve<T: Field>(matrix: Diagonals<'_, T>, b: &mut [T], columns: usize) -> i32 {
+pub fn solve<T: Field>(matrix: Diagonals<'_, T>, b: &mut [T], columns: usize) -> i32 {
     let Diagonals { lower, main, upper } = matrix;
     let n = main.len();
     // `lower` comes to hold the second diagonal above the main one, filled in by exchanges.

@@ -4,12 +4,12 @@ use faer::Par;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::cholesky::llt::factor::{LltError, cholesky_in_place, cholesky_in_place_scratch};
 
-use super::field::Field;
-use super::matrix::Matrix;
+use crate::field::Field;
+use crate::matrix::Matrix;
 
 /// The lower factor of a self-adjoint matrix of which one triangle was given, or the number from 1 of
 /// the first pivot that is not positive.
-pub(super) fn lower_factor<T: Field>(a: Matrix<T>, lower: bool) -> Result<Matrix<T>, i32> {
+pub(crate) fn lower_factor<T: Field>(a: Matrix<T>, lower: bool) -> Result<Matrix<T>, i32> {
     let n = a.rows;
     let mut a = a.completed(lower);
     let params = Default::default();
