@@ -325,16 +325,22 @@ impl Checker<'_> {
                     for value in range.index.dynamic_values() {
                         self.type_of(value)?;
                     }
-                    narrowed.impossible += usize::from(self.is_impossible(range));
-                    self.conditions.push(range.clone());
-                    for term in range.index.terms() {
-                        narrowed.vars.extend(self.narrow_var(range, term));
-                    }
+                    let chain = std::iter::successors(Some(range.clone()), implied);
+                    chain.for_each(|range| self.know(range, &mut narrowed));
                 }
             }
         }
         self.impossible += narrowed.impossible;
         Ok(narrowed)
+    }
+
+    /// Takes a range for true until the condition is left.
+    fn know(&mut self, range: IndexRange, narrowed: &mut Narrowed) {
+        narrowed.impossible += usize::from(self.is_impossible(&range));
+        self.conditions.push(range.clone());
+        for term in range.index.terms() {
+            narrowed.vars.extend(self.narrow_var(&range, term));
+        }
     }
 
     /// Whether the bounds known so far rule the range out.
@@ -476,6 +482,25 @@ impl Checker<'_> {
         self.same("the second operand", self.type_of(b)?, result)?;
         self.same("the third operand", self.type_of(c)?, result)
     }
+}
+
+/// What a range of `x / c + offset` says about `x`: `x / 7` in `0..4` puts `x` in `0..28`.
+fn implied(range: &IndexRange) -> Option<IndexRange> {
+    let [term] = range.index.terms() else {
+        return None;
+    };
+    let (Atom::Div(inner, divisor), 1) = (&term.atom, term.factor) else {
+        return None;
+    };
+    let bound = |edge: i64| {
+        edge.checked_sub(range.index.offset())?
+            .checked_mul(*divisor)
+    };
+    Some(IndexRange {
+        index: Index::clone(inner),
+        low: bound(range.low)?,
+        high: bound(range.high)?,
+    })
 }
 
 /// The bounds without what conditions say, so that a condition does not narrow by itself.
