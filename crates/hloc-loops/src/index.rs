@@ -110,6 +110,11 @@ impl Index {
         Index::atom(Atom::Dynamic(value))
     }
 
+    /// `inner / divisor`, as it is.
+    pub(crate) fn quotient(inner: &Index, divisor: i64) -> Index {
+        Index::atom(Atom::Div(Box::new(inner.clone()), divisor))
+    }
+
     fn atom(atom: Atom) -> Index {
         Index {
             terms: SmallVec::from_iter([Term { factor: 1, atom }]),

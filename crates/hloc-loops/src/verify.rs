@@ -484,22 +484,25 @@ impl Checker<'_> {
     }
 }
 
-/// What a range of `x / c + offset` says about `x`: `x / 7` in `0..4` puts `x` in `0..28`.
+/// What a range of `x / c + rest` says about `x + c*rest`: `x / 7` in `0..4` puts `x` in `0..28`.
+///
+/// `c * (x / c) <= x < c * (x / c) + c`, so `x + c*rest` lies between `c` times the least of the range
+/// and `c` times its end.
 fn implied(range: &IndexRange) -> Option<IndexRange> {
-    let [term] = range.index.terms() else {
-        return None;
-    };
-    let (Atom::Div(inner, divisor), 1) = (&term.atom, term.factor) else {
-        return None;
-    };
-    let bound = |edge: i64| {
-        edge.checked_sub(range.index.offset())?
-            .checked_mul(*divisor)
-    };
+    let (inner, divisor) = range
+        .index
+        .terms()
+        .iter()
+        .find_map(|term| match &term.atom {
+            Atom::Div(inner, divisor) if term.factor == 1 => Some((inner, *divisor)),
+            Atom::Div(..) | Atom::Mod(..) | Atom::Var(_) | Atom::Dynamic(_) => None,
+        })?;
+    let quotient = Index::quotient(inner, divisor);
+    let rest = range.index.add(&quotient.times(-1));
     Some(IndexRange {
-        index: Index::clone(inner),
-        low: bound(range.low)?,
-        high: bound(range.high)?,
+        index: inner.add(&rest.times(divisor)),
+        low: range.low.checked_mul(divisor)?,
+        high: range.high.checked_mul(divisor)?,
     })
 }
 
