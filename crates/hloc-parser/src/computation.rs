@@ -12,7 +12,8 @@ use crate::grammar::Rule;
 use crate::limits::MAX_NESTING;
 use crate::module::Parser;
 use crate::names::FreshNames;
-use crate::shape::program_shape;
+use crate::shape::{plain_array, program_shape};
+use crate::split::Cursor;
 use crate::suggest::{closest, did_you_mean};
 use crate::values;
 
@@ -207,6 +208,19 @@ impl<'t> Parser<'t> {
     }
 
     fn computation_head(&mut self, start: usize) -> Parsed<(Head<'t>, usize)> {
+        if let Some(plain) = self.cursor.plain_signature()
+            && let Some(signature) = plain_signature(&self.cursor, &plain.shapes)
+        {
+            let (name, span) = self.checked_name(plain.name)?;
+            let head = Head {
+                name,
+                span,
+                is_entry: plain.is_entry,
+                signature: Some(signature),
+            };
+            return Ok((head, self.cursor.at()));
+        }
+        self.cursor.move_to(start);
         self.check_signature_depth(start)?;
         let node = self.cursor.take(Rule::computation_head)?;
         let end = self.cursor.at();
@@ -245,7 +259,7 @@ impl<'t> Parser<'t> {
             {
                 break;
             }
-            if self.cursor.take(Rule::name).is_err() {
+            if self.cursor.plain_name().is_none() {
                 break;
             }
             self.cursor.skip_blank()?;
@@ -356,4 +370,14 @@ struct Head<'t> {
     span: Span,
     is_entry: bool,
     signature: Option<ProgramShape>,
+}
+
+/// Parameters and result; `None` if one of the shapes is wrong.
+fn plain_signature<'t>(cursor: &Cursor<'t>, shapes: &[&'t str]) -> Option<ProgramShape> {
+    let (result, parameters) = shapes.split_last()?;
+    let shape = |text: &&'t str| plain_array(cursor, text).ok();
+    Some(ProgramShape {
+        parameters: parameters.iter().map(shape).collect::<Option<_>>()?,
+        result: shape(result)?,
+    })
 }

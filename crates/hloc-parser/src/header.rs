@@ -85,6 +85,9 @@ impl<'t> Parser<'t> {
     }
 
     pub(crate) fn integer(&mut self) -> Parsed<i64> {
+        if let Some(value) = self.cursor.plain_integer() {
+            return Ok(value);
+        }
         let node = values::only_child(self.cursor.take(Rule::integer_value)?);
         values::integer(&self.cursor, &node)
     }

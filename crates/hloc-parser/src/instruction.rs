@@ -11,10 +11,11 @@ use hloc_ir::{
 use crate::Parsed;
 use crate::attrs::Attributes;
 use crate::computation::Scope;
+use crate::fast::PlainHead;
 use crate::grammar::{Node, Rule};
 use crate::literal::read_literal;
 use crate::module::Parser;
-use crate::shape::shape;
+use crate::shape::{plain_array, shape};
 use crate::suggest::{closest, did_you_mean};
 use crate::values;
 
@@ -62,16 +63,36 @@ impl<'t> Parser<'t> {
     /// Reads an instruction with a name and appends it.
     pub(crate) fn instruction(&mut self, scope: &mut Scope<'t>) -> Parsed<()> {
         let start = self.cursor.at();
-        self.check_head_depth(start)?;
-        let node = match self.cursor.take(Rule::instruction_head) {
-            Ok(node) => node,
-            Err(error) => return Err(self.explain_head(error)),
+        let head = match self.cursor.plain_head() {
+            Some(plain) => self.plain_head(plain, start)?,
+            None => self.any_head(start)?,
         };
-        let head = self.head(node, start)?;
         let (name, is_root) = (head.name.map_or("", |(name, _)| name), head.is_root);
         let instruction = self.rest_of_instruction(scope, head, true)?;
         scope.define(name, instruction, is_root)?;
         Ok(())
+    }
+
+    /// What was cut by hand.
+    fn plain_head(&self, plain: PlainHead<'t>, start: usize) -> Parsed<Head<'t>> {
+        Ok(Head {
+            start,
+            is_root: plain.is_root,
+            name: Some(self.checked_name(plain.name)?),
+            shape: Some(plain_array(&self.cursor, plain.shape)?),
+            shape_span: self.cursor.span_of_text(plain.shape),
+            opcode: plain.opcode,
+            opcode_span: self.cursor.span_of_text(plain.opcode),
+        })
+    }
+
+    /// Reads the head of an instruction with a name by the grammar.
+    fn any_head(&mut self, start: usize) -> Parsed<Head<'t>> {
+        self.check_head_depth(start)?;
+        match self.cursor.take(Rule::instruction_head) {
+            Ok(node) => self.head(node, start),
+            Err(error) => Err(self.explain_head(error)),
+        }
     }
 
     /// Reads an instruction that may lack a name.
@@ -290,6 +311,9 @@ impl<'t> Parser<'t> {
     }
 
     fn parameter_number(&mut self) -> Parsed<i64> {
+        if let Some(number) = self.cursor.plain_parameter_number() {
+            return Ok(number);
+        }
         let node = values::only_child(self.cursor.take(Rule::parameter_number)?);
         let number = values::integer(&self.cursor, &node)?;
         if number < 0 {

@@ -14,6 +14,7 @@
 mod attrs;
 mod codes;
 mod computation;
+mod fast;
 mod grammar;
 mod header;
 mod instruction;

@@ -16,6 +16,14 @@ use crate::values;
 impl<'t> Parser<'t> {
     /// Reads operands up to the closing parenthesis and steps behind it.
     pub(crate) fn operands(&mut self, scope: &mut Scope<'t>) -> Parsed<(Operands, Vec<Span>)> {
+        if let Some(names) = self.cursor.plain_operands() {
+            let mut operands = Operands::with_capacity(names.len());
+            for name in &names {
+                let name = self.cursor.text_at(*name);
+                operands.push(self.named_operand(scope, name, None, &[])?);
+            }
+            return Ok((operands, names));
+        }
         let rest = self.cursor.rest().as_bytes();
         let only_names = memchr2(b'(', b')', rest).is_some_and(|at| rest[at] == b')');
         if only_names && let Ok(list) = self.cursor.take(Rule::operand_list) {
@@ -77,7 +85,7 @@ impl<'t> Parser<'t> {
             }
         }
         let name = name.expect("the grammar demands a name");
-        let mut id = self.named_operand(scope, &name, written.as_ref(), &indices)?;
+        let mut id = self.named_operand(scope, name.as_str(), written.as_ref(), &indices)?;
         for (index, span) in indices {
             id = tuple_element(scope, id, index, span)?;
         }
@@ -91,18 +99,18 @@ impl<'t> Parser<'t> {
     fn named_operand(
         &mut self,
         scope: &mut Scope<'t>,
-        node: &Node<'t>,
-        written: Option<&Shape>,
+        name: &'t str,
+        shape: Option<&Shape>,
         indices: &[(i64, Span)],
     ) -> Parsed<InstrId> {
-        let (name, span) = self.checked_name(node.as_str())?;
+        let (name, span) = self.checked_name(name)?;
         if let Some(id) = scope.lookup(name) {
             return Ok(id);
         }
         if !scope.makes_parameters {
             return Err(scope.undefined(name, span));
         }
-        let Some(shape) = written.filter(|_| indices.is_empty()) else {
+        let Some(shape) = shape.filter(|_| indices.is_empty()) else {
             let message = format!("the shape of operand `{name}` is not known");
             let help = format!("write it in front: `f32[2] {name}`");
             let error = Diagnostic::error("operand-shape-omitted", message, span);

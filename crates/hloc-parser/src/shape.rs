@@ -27,15 +27,14 @@ pub(crate) fn shape<'t>(cursor: &Cursor<'t>, node: Node<'t>) -> Parsed<Shape> {
         return Ok(Shape::Buffer(Box::new(inner)));
     }
     if rule == Rule::plain_array {
-        return plain_array(cursor, &node);
+        return plain_array(cursor, node.as_str());
     }
     leaf(cursor, node)
 }
 
-/// `f32[2,3]{1,0}`: the common form, cut by hand; the grammar has checked its form.
-fn plain_array<'t>(cursor: &Cursor<'t>, node: &Node<'t>) -> Parsed<Shape> {
-    let text = node.as_str();
-    let span = cursor.span_of(node);
+/// `f32[2,3]{1,0}`: the shape that `text` spells in the form of the rule `plain_array`.
+pub(crate) fn plain_array<'t>(cursor: &Cursor<'t>, text: &'t str) -> Parsed<Shape> {
+    let span = cursor.span_of_text(text);
     let (name, rest) = text.split_once('[').unwrap_or((text, "]"));
     let (dims, layout) = rest.split_once(']').unwrap_or((rest, ""));
     let element_type = match ElementType::from_name(name) {

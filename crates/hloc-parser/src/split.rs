@@ -36,6 +36,11 @@ impl<'t> Cursor<'t> {
         &self.text[start..self.at]
     }
 
+    /// The text at `span`, which lies inside.
+    pub(crate) fn text_at(&self, span: Span) -> &'t str {
+        &self.text[span.start as usize..span.end as usize]
+    }
+
     /// The byte at `offset`; `None` behind the end.
     pub(crate) fn byte_at(&self, offset: u32) -> Option<u8> {
         self.text.as_bytes().get(offset as usize).copied()

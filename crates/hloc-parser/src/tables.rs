@@ -4,6 +4,7 @@ use hloc_diag::Diagnostic;
 use hloc_ir::{FileLocation, StackFrame, StackTables};
 
 use crate::Parsed;
+use crate::fast::PlainField;
 use crate::grammar::{Node, Rule};
 use crate::module::Parser;
 use crate::split::Cursor;
@@ -32,10 +33,14 @@ impl<'t> Parser<'t> {
             }
             seen.push(name);
             match name {
-                "FileNames" => tables.file_names = self.rows(Rule::name_row, text)?,
-                "FunctionNames" => tables.function_names = self.rows(Rule::name_row, text)?,
-                "FileLocations" => tables.file_locations = self.rows(Rule::number_row, location)?,
-                _ => tables.stack_frames = self.rows(Rule::number_row, frame)?,
+                "FileNames" => tables.file_names = self.rows(Rule::name_row, plain_text, text)?,
+                "FunctionNames" => {
+                    tables.function_names = self.rows(Rule::name_row, plain_text, text)?
+                }
+                "FileLocations" => {
+                    tables.file_locations = self.rows(Rule::number_row, plain_location, location)?
+                }
+                _ => tables.stack_frames = self.rows(Rule::number_row, plain_frame, frame)?,
             }
         }
     }
@@ -44,6 +49,7 @@ impl<'t> Parser<'t> {
     fn rows<T>(
         &mut self,
         rule: Rule,
+        plain: fn(&mut Cursor<'t>) -> Option<T>,
         read: fn(&Cursor<'t>, Node<'t>) -> Parsed<T>,
     ) -> Parsed<Vec<T>> {
         let mut rows = Vec::new();
@@ -52,6 +58,15 @@ impl<'t> Parser<'t> {
             if !self.cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
                 return Ok(rows);
             }
+            let start = self.cursor.at();
+            if self.cursor.plain_integer() == Some(rows.len() as i64 + 1)
+                && self.cursor.eat(b' ')
+                && let Some(row) = plain(&mut self.cursor)
+            {
+                rows.push(row);
+                continue;
+            }
+            self.cursor.move_to(start);
             let row = self.cursor.take(rule)?;
             let number = row.clone().into_inner().next();
             let number = number.expect("the grammar demands a number in front");
@@ -69,20 +84,35 @@ impl<'t> Parser<'t> {
     }
 }
 
+fn plain_text(cursor: &mut Cursor<'_>) -> Option<Box<str>> {
+    let quoted = cursor.plain_string()?;
+    Some(quoted[1..quoted.len() - 1].into())
+}
+
 fn text<'t>(cursor: &Cursor<'t>, row: Node<'t>) -> Parsed<Box<str>> {
     let text = row.into_inner().nth(1);
     values::string(cursor, &text.expect("the grammar demands a string"))
 }
 
+const LOCATION: [&str; 6] = [
+    "file_name_id",
+    "function_name_id",
+    "line",
+    "end_line",
+    "column",
+    "end_column",
+];
+
+fn plain_location(cursor: &mut Cursor<'_>) -> Option<FileLocation> {
+    plain_fields(cursor, LOCATION).map(location_of)
+}
+
 fn location<'t>(cursor: &Cursor<'t>, row: Node<'t>) -> Parsed<FileLocation> {
-    let names = [
-        "file_name_id",
-        "function_name_id",
-        "line",
-        "end_line",
-        "column",
-        "end_column",
-    ];
+    fields(cursor, row, LOCATION).map(location_of)
+}
+
+/// The location whose fields are `numbers` in the order of [`LOCATION`].
+fn location_of(numbers: [i64; 6]) -> FileLocation {
     let [
         file_name_id,
         function_name_id,
@@ -90,24 +120,47 @@ fn location<'t>(cursor: &Cursor<'t>, row: Node<'t>) -> Parsed<FileLocation> {
         end_line,
         column,
         end_column,
-    ] = fields(cursor, row, names)?;
-    Ok(FileLocation {
+    ] = numbers;
+    FileLocation {
         file_name_id,
         function_name_id,
         line,
         end_line,
         column,
         end_column,
-    })
+    }
+}
+
+const FRAME: [&str; 2] = ["file_location_id", "parent_frame_id"];
+
+fn plain_frame(cursor: &mut Cursor<'_>) -> Option<StackFrame> {
+    plain_fields(cursor, FRAME).map(frame_of)
 }
 
 fn frame<'t>(cursor: &Cursor<'t>, row: Node<'t>) -> Parsed<StackFrame> {
-    let names = ["file_location_id", "parent_frame_id"];
-    let [file_location_id, parent_frame_id] = fields(cursor, row, names)?;
-    Ok(StackFrame {
+    fields(cursor, row, FRAME).map(frame_of)
+}
+
+/// The frame whose fields are `numbers` in the order of [`FRAME`].
+fn frame_of([file_location_id, parent_frame_id]: [i64; 2]) -> StackFrame {
+    StackFrame {
         file_location_id,
         parent_frame_id,
-    })
+    }
+}
+
+/// The numbers of a row whose fields stand in the order of `names`.
+fn plain_fields<const N: usize>(cursor: &mut Cursor<'_>, names: [&str; N]) -> Option<[i64; N]> {
+    let mut found = [const { None }; N];
+    cursor.plain_fields(&mut found)?;
+    let mut numbers = [0; N];
+    for ((number, name), field) in numbers.iter_mut().zip(names).zip(found) {
+        match field {
+            Some((other, PlainField::Integer(value))) if other == name => *number = value,
+            _ => return None,
+        }
+    }
+    Some(numbers)
 }
 
 /// The numbers of a row in the order of `names`, each of which must stand once.

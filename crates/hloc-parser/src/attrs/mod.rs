@@ -114,8 +114,11 @@ impl<'t> Parser<'t> {
                 attributes.common = attributes.common.filter(|common| **common != nothing);
                 return Ok(attributes);
             }
-            let name = values::only_child(self.cursor.take(Rule::attribute_name)?);
-            let (span, name) = (self.cursor.span_of(&name), name.as_str());
+            let name = match self.cursor.plain_attribute_name() {
+                Some(name) => name,
+                None => values::only_child(self.cursor.take(Rule::attribute_name)?).as_str(),
+            };
+            let span = self.cursor.span_of_text(name);
             let first = attributes.spans.iter().find(|(other, _)| **other == *name);
             if let Some((_, first)) = first {
                 return Err(duplicate(name, span, *first));
@@ -172,8 +175,11 @@ impl<'t> Parser<'t> {
 
     /// One of `words`.
     fn word(&mut self, words: &'static [&'static str]) -> Parsed<&'static str> {
-        let node = self.cursor.take(Rule::ident)?;
-        known_word(node.as_str(), words, self.cursor.span_of(&node))
+        let word = match self.cursor.plain_ident() {
+            Some(word) => word,
+            None => self.cursor.take(Rule::ident)?.as_str(),
+        };
+        known_word(word, words, self.cursor.span_of_text(word))
     }
 
     fn words(&mut self, words: &'static [&'static str]) -> Parsed<Vec<&'static str>> {
@@ -185,6 +191,9 @@ impl<'t> Parser<'t> {
 
     /// A quoted string.
     pub(crate) fn string(&mut self) -> Parsed<Box<str>> {
+        if let Some(quoted) = self.cursor.plain_string() {
+            return Ok(quoted[1..quoted.len() - 1].into());
+        }
         let node = self.cursor.take(Rule::string)?;
         values::string(&self.cursor, &node)
     }
@@ -194,8 +203,11 @@ impl<'t> Parser<'t> {
         if self.cursor.peek() == Some(b'{') {
             return self.inline_computation();
         }
-        let name = self.cursor.take(Rule::name)?;
-        self.called(name.as_str())
+        let name = match self.cursor.plain_name() {
+            Some(name) => name,
+            None => self.cursor.take(Rule::name)?.as_str(),
+        };
+        self.called(name)
     }
 
     fn called_computations(&mut self) -> Parsed<Vec<hloc_ir::ComputationId>> {

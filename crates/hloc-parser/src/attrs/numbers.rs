@@ -19,6 +19,9 @@ impl<'t> Parser<'t> {
 
     /// `{0,1}`.
     pub(crate) fn integer_list(&mut self) -> Parsed<Vec<i64>> {
+        if let Some(list) = self.cursor.plain_integer_list() {
+            return Ok(list);
+        }
         let list = self.cursor.take(Rule::integer_list)?;
         values::integers(&self.cursor, list)
     }

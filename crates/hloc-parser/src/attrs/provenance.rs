@@ -4,6 +4,7 @@ use hloc_diag::{Diagnostic, Span};
 use hloc_ir::Metadata;
 
 use crate::Parsed;
+use crate::fast::PlainField;
 use crate::grammar::{Node, Rule};
 use crate::module::Parser;
 use crate::split::canonical;
@@ -12,6 +13,11 @@ use crate::values;
 impl<'t> Parser<'t> {
     /// `{op_name="jit(f)/add" source_line=3}`; fields hloc does not know are kept as text.
     pub(crate) fn metadata(&mut self) -> Parsed<Metadata> {
+        let start = self.cursor.at();
+        if let Some(metadata) = self.plain_metadata() {
+            return Ok(metadata);
+        }
+        self.cursor.move_to(start);
         let node = self.cursor.take_shallow(Rule::metadata)?;
         let mut metadata = Metadata::default();
         let mut seen: Vec<&str> = Vec::new();
@@ -34,6 +40,43 @@ impl<'t> Parser<'t> {
             self.metadata_field(name, &value, span, &mut metadata)?;
         }
         Ok(metadata)
+    }
+
+    /// Metadata of plain strings and numbers only, each field once.
+    fn plain_metadata(&mut self) -> Option<Metadata> {
+        let mut fields = [const { None }; 8];
+        self.cursor.plain_fields(&mut fields)?;
+        if !matches!(self.cursor.peek(), None | Some(b',' | b'\n')) {
+            return None;
+        }
+        let mut metadata = Metadata::default();
+        for (at, field) in fields.iter().enumerate() {
+            let Some((name, value)) = field else {
+                break;
+            };
+            let mut before = fields[..at].iter().flatten();
+            if before.any(|(other, _)| other == name) {
+                return None;
+            }
+            match (*name, value) {
+                ("op_type", PlainField::String(text)) => metadata.op_type = (*text).into(),
+                ("op_name", PlainField::String(text)) => metadata.op_name = (*text).into(),
+                ("source_file", PlainField::String(text)) => metadata.source_file = (*text).into(),
+                ("source_line", PlainField::Integer(number)) => metadata.source_line = *number,
+                ("source_end_line", PlainField::Integer(number)) => {
+                    metadata.source_end_line = *number;
+                }
+                ("source_column", PlainField::Integer(number)) => metadata.source_column = *number,
+                ("source_end_column", PlainField::Integer(number)) => {
+                    metadata.source_end_column = *number;
+                }
+                ("stack_frame_id", PlainField::Integer(number)) => {
+                    metadata.stack_frame_id = *number;
+                }
+                _ => return None,
+            }
+        }
+        Some(metadata)
     }
 
     fn metadata_field(
