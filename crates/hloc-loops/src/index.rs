@@ -110,6 +110,15 @@ impl Index {
         Index::atom(Atom::Dynamic(value))
     }
 
+    /// The factor of the only term of `other` in this index, 0 if it is not in it.
+    pub(crate) fn factor_of(&self, other: &Index) -> i64 {
+        let [wanted] = other.terms.as_slice() else {
+            return 0;
+        };
+        let found = self.terms.iter().find(|term| term.atom == wanted.atom);
+        found.map_or(0, |term| term.factor)
+    }
+
     /// `inner / divisor`, as it is.
     pub(crate) fn quotient(inner: &Index, divisor: i64) -> Index {
         Index::atom(Atom::Div(Box::new(inner.clone()), divisor))

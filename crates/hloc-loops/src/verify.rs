@@ -193,7 +193,8 @@ impl Checker<'_> {
             }
         }
         let within = |interval: Interval| interval.within(0, buffer.num_elements());
-        if self.impossible > 0 || index.interval(self).is_some_and(within) {
+        let proved = |index: &Index| index.interval(self).is_some_and(within);
+        if self.impossible > 0 || proved(index) || proved(&self.with_exact_divisions(index)) {
             return Ok(());
         }
         let mut text = String::new();
@@ -211,6 +212,27 @@ impl Checker<'_> {
             buffer.name,
             buffer.num_elements()
         ))
+    }
+
+    /// The index with `c * (x / c)` replaced by `x - r` wherever a condition says that `x mod c` is `r`.
+    fn with_exact_divisions(&self, index: &Index) -> Index {
+        let mut exact = index.clone();
+        for range in &self.conditions {
+            let [term] = range.index.terms() else {
+                continue;
+            };
+            let (Atom::Mod(inner, divisor), 1) = (&term.atom, term.factor) else {
+                continue;
+            };
+            let rest = range.low.wrapping_sub(range.index.offset());
+            let quotient = Index::quotient(inner, *divisor);
+            let factor = exact.factor_of(&quotient);
+            if range.high.wrapping_sub(range.low) == 1 && factor % divisor == 0 {
+                let replacement = inner.plus(rest.wrapping_neg()).times(factor / divisor);
+                exact = exact.add(&quotient.times(-factor)).add(&replacement);
+            }
+        }
+        exact
     }
 
     fn store(&self, param: ParamId, index: &Index, value: ValueId) -> Checked {
