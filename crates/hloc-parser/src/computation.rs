@@ -208,15 +208,15 @@ impl<'t> Parser<'t> {
     }
 
     fn computation_head(&mut self, start: usize) -> Parsed<(Head<'t>, usize)> {
-        if let Some(plain) = self.cursor.plain_signature()
-            && let Some(signature) = plain_signature(&self.cursor, &plain.shapes)
+        if let Some(plain) = self.cursor.plain_computation()
+            && let Ok(signature) = plain_signature(&self.cursor, &plain.shapes)
         {
             let (name, span) = self.checked_name(plain.name)?;
             let head = Head {
                 name,
                 span,
                 is_entry: plain.is_entry,
-                signature: Some(signature),
+                signature,
             };
             return Ok((head, self.cursor.at()));
         }
@@ -372,12 +372,14 @@ struct Head<'t> {
     signature: Option<ProgramShape>,
 }
 
-/// Parameters and result; `None` if one of the shapes is wrong.
-fn plain_signature<'t>(cursor: &Cursor<'t>, shapes: &[&'t str]) -> Option<ProgramShape> {
-    let (result, parameters) = shapes.split_last()?;
-    let shape = |text: &&'t str| plain_array(cursor, text).ok();
-    Some(ProgramShape {
-        parameters: parameters.iter().map(shape).collect::<Option<_>>()?,
-        result: shape(result)?,
-    })
+/// Parameters and result; `None` without shapes.
+fn plain_signature<'t>(cursor: &Cursor<'t>, shapes: &[&'t str]) -> Parsed<Option<ProgramShape>> {
+    let Some((result, parameters)) = shapes.split_last() else {
+        return Ok(None);
+    };
+    let parameters = parameters.iter().map(|shape| plain_array(cursor, shape));
+    Ok(Some(ProgramShape {
+        parameters: parameters.collect::<Parsed<_>>()?,
+        result: plain_array(cursor, result)?,
+    }))
 }

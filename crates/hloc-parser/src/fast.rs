@@ -18,12 +18,12 @@ pub(crate) struct PlainHead<'t> {
     pub(crate) opcode: &'t str,
 }
 
-/// A computation up to its brace: `%sum (x: f32[], y: f32[]) -> f32[] {`.
-pub(crate) struct PlainSignature<'t> {
+/// A computation up to its brace: `%sum (x: f32[], y: f32[]) -> f32[] {`, `ENTRY main {`.
+pub(crate) struct PlainComputation<'t> {
     pub(crate) is_entry: bool,
     /// As written, with `%`.
     pub(crate) name: &'t str,
-    /// Of the parameters, then of the result.
+    /// Of the parameters, then of the result; none without a signature.
     pub(crate) shapes: Vec<&'t str>,
 }
 
@@ -163,15 +163,23 @@ impl<'t> Cursor<'t> {
         })
     }
 
-    /// The head of a computation with a signature of plain arrays.
-    pub(crate) fn plain_signature(&mut self) -> Option<PlainSignature<'t>> {
+    /// The head of a computation without a signature or with one of plain arrays.
+    pub(crate) fn plain_computation(&mut self) -> Option<PlainComputation<'t>> {
         let rest = self.rest();
         let bytes = rest.as_bytes();
         let is_entry = rest.starts_with("ENTRY ");
         let name_start = if is_entry { "ENTRY ".len() } else { 0 };
         let name_end = name_start + name_len(&bytes[name_start..])?;
-        let mut at = behind(rest, name_end, " (")?;
         let mut shapes = Vec::new();
+        if let Some(end) = behind(rest, name_end, " {\n") {
+            self.step(end - 1);
+            return Some(PlainComputation {
+                is_entry,
+                name: &rest[name_start..name_end],
+                shapes,
+            });
+        }
+        let mut at = behind(rest, name_end, " (")?;
         while bytes.get(at) != Some(&b')') {
             if !shapes.is_empty() {
                 at = behind(rest, at, ", ")?;
@@ -190,7 +198,7 @@ impl<'t> Cursor<'t> {
             return None;
         }
         self.step(end - 1);
-        Some(PlainSignature {
+        Some(PlainComputation {
             is_entry,
             name: &rest[name_start..name_end],
             shapes,
@@ -497,30 +505,36 @@ mod tests {
     }
 
     #[test]
-    fn cuts_signatures_as_the_grammar_does() {
+    fn cuts_computations_as_the_grammar_does() {
         for text in [
             "%sum (x: f32[], y: f32[2]{0}) -> f32[] {\n  x",
             "ENTRY main () -> f32[2]{0} {\n  %x",
+            "ENTRY main {\n  %x",
+            "sum.1 {\n}",
         ] {
             let mut cursor = Cursor::new(text);
-            let plain = cursor.plain_signature().expect(text);
+            let plain = cursor.plain_computation().expect(text);
             let node = match_at(Rule::computation_head, text, 0).expect(text);
             assert_eq!(cursor.at(), node.as_str().len());
             assert_eq!(plain.is_entry, text.starts_with("ENTRY"));
-            let signature = node.into_inner().last().expect("a signature");
-            let shapes = signature
+            let parts: Vec<_> = node
                 .into_inner()
-                .filter_map(|part| part.into_inner().last());
-            assert_eq!(plain.shapes.len(), shapes.count());
+                .skip(usize::from(plain.is_entry))
+                .collect();
+            assert_eq!(plain.name, parts[0].as_str());
+            let signature = parts.into_iter().nth(1);
+            let shapes = signature.map_or(0, |signature| signature.into_inner().count());
+            assert_eq!(plain.shapes.len(), shapes);
         }
         for odd in [
             "sum (x: f32[]) -> f32[] {\n 1",
-            "sum {\n x",
             "ENTRY (x: f32[]) -> f32[] {\n x",
             "sum (x: (f32[])) -> f32[] {\n x",
             "sum (x: f32[],y: f32[]) -> f32[] {\n x",
+            "sum { x",
+            "ENTRY {\n x",
         ] {
-            assert!(Cursor::new(odd).plain_signature().is_none(), "{odd}");
+            assert!(Cursor::new(odd).plain_computation().is_none(), "{odd}");
         }
     }
 }

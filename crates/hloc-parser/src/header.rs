@@ -36,14 +36,22 @@ impl<'t> Parser<'t> {
             if self.cursor.peek() != Some(b',') {
                 return Ok(attributes);
             }
-            let name = values::only_child(self.cursor.take(Rule::attribute_name)?);
-            let (name, span) = (name.as_str(), self.cursor.span_of(&name));
+            let (name, span) = self.attribute_name()?;
             if let Some((_, first)) = seen.iter().find(|(other, _)| *other == name) {
                 return Err(duplicate(name, span, *first));
             }
             seen.push((name, span));
             self.header_attribute(name, span, &mut attributes)?;
         }
+    }
+
+    /// The name in `, name=` and its place; a value follows.
+    pub(crate) fn attribute_name(&mut self) -> Parsed<(&'t str, Span)> {
+        let name = match self.cursor.plain_attribute_name() {
+            Some(name) => name,
+            None => values::only_child(self.cursor.take(Rule::attribute_name)?).as_str(),
+        };
+        Ok((name, self.cursor.span_of_text(name)))
     }
 
     fn header_attribute(

@@ -114,11 +114,7 @@ impl<'t> Parser<'t> {
                 attributes.common = attributes.common.filter(|common| **common != nothing);
                 return Ok(attributes);
             }
-            let name = match self.cursor.plain_attribute_name() {
-                Some(name) => name,
-                None => values::only_child(self.cursor.take(Rule::attribute_name)?).as_str(),
-            };
-            let span = self.cursor.span_of_text(name);
+            let (name, span) = self.attribute_name()?;
             let first = attributes.spans.iter().find(|(other, _)| **other == *name);
             if let Some((_, first)) = first {
                 return Err(duplicate(name, span, *first));
