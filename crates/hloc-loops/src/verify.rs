@@ -192,9 +192,15 @@ impl Checker<'_> {
                 return Err(format!("{var} is used outside its loop"));
             }
         }
-        let within = |interval: Interval| interval.within(0, buffer.num_elements());
-        let proved = |index: &Index| index.interval(self).is_some_and(within);
-        if self.impossible > 0 || proved(index) || proved(&self.with_exact_divisions(index)) {
+        let proved = |index: &Index, scale: i64| {
+            let end = buffer.num_elements().checked_mul(scale);
+            let interval = index.interval(self);
+            interval
+                .zip(end)
+                .is_some_and(|(interval, end)| interval.within(0, end))
+        };
+        let (exact, scale) = self.with_exact_divisions(index);
+        if self.impossible > 0 || proved(index, 1) || proved(&exact, scale) {
             return Ok(());
         }
         let mut text = String::new();
@@ -214,9 +220,10 @@ impl Checker<'_> {
         ))
     }
 
-    /// The index with `c * (x / c)` replaced by `x - r` wherever a condition says that `x mod c` is `r`.
-    fn with_exact_divisions(&self, index: &Index) -> Index {
-        let mut exact = index.clone();
+    /// The index times the returned scale, with `c * (x / c)` replaced by `x - r` wherever a condition
+    /// says that `x mod c` is `r`. The scale makes the factor of each such quotient a multiple of `c`.
+    fn with_exact_divisions(&self, index: &Index) -> (Index, i64) {
+        let (mut exact, mut scale) = (index.clone(), 1i64);
         for range in &self.conditions {
             let [term] = range.index.terms() else {
                 continue;
@@ -224,15 +231,23 @@ impl Checker<'_> {
             let (Atom::Mod(inner, divisor), 1) = (&term.atom, term.factor) else {
                 continue;
             };
-            let rest = range.low.wrapping_sub(range.index.offset());
             let quotient = Index::quotient(inner, *divisor);
-            let factor = exact.factor_of(&quotient);
-            if range.high.wrapping_sub(range.low) == 1 && factor % divisor == 0 {
-                let replacement = inner.plus(rest.wrapping_neg()).times(factor / divisor);
-                exact = exact.add(&quotient.times(-factor)).add(&replacement);
+            let fixed = range.high.wrapping_sub(range.low) == 1;
+            let Some(larger) = scale.checked_mul(*divisor) else {
+                continue;
+            };
+            if !fixed || exact.factor_of(&quotient) == 0 {
+                continue;
             }
+            if exact.factor_of(&quotient) % divisor != 0 {
+                (exact, scale) = (exact.times(*divisor), larger);
+            }
+            let factor = exact.factor_of(&quotient);
+            let rest = range.low.wrapping_sub(range.index.offset());
+            let replacement = inner.plus(rest.wrapping_neg()).times(factor / divisor);
+            exact = exact.add(&quotient.times(-factor)).add(&replacement);
         }
-        exact
+        (exact, scale)
     }
 
     fn store(&self, param: ParamId, index: &Index, value: ValueId) -> Checked {
