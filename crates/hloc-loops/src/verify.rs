@@ -21,6 +21,9 @@ use crate::ir::{
     VarId,
 };
 
+/// Bound of the scale of an index in a proof: indices are far below 2^46, so that nothing overflows.
+const MAX_SCALE: i64 = 1 << 16;
+
 /// A broken property of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelError {
@@ -233,10 +236,8 @@ impl Checker<'_> {
             };
             let quotient = Index::quotient(inner, *divisor);
             let fixed = range.high.wrapping_sub(range.low) == 1;
-            let Some(larger) = scale.checked_mul(*divisor) else {
-                continue;
-            };
-            if !fixed || exact.factor_of(&quotient) == 0 {
+            let larger = scale.saturating_mul(*divisor);
+            if !fixed || larger > MAX_SCALE || exact.factor_of(&quotient) == 0 {
                 continue;
             }
             if exact.factor_of(&quotient) % divisor != 0 {
