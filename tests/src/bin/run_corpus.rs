@@ -1,8 +1,9 @@
 //! Runs a corpus folder in one process and prints what failed.
 //!
 //! `run-corpus DIR [--groups a,b] [--names a,b] [--engine jit|jit-without-passes|evaluator] [--show N]
-//! [--optimized]`
+//! [--optimized] [--exceptions FILE]`
 //!
+//! `--exceptions` names a file with a case a line, and the reason behind it; these cases are left out.
 //! `--optimized` runs `NAME.opt.hlo`, where there is one, and expects the same results.
 
 use std::io::Write;
@@ -20,6 +21,7 @@ struct Options {
     engine: Engine,
     show: usize,
     optimized: bool,
+    exceptions: Vec<String>,
 }
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn options() -> Result<Options, String> {
         engine: Engine::Jit,
         show: 20,
         optimized: false,
+        exceptions: Vec::new(),
     };
     while let Some(flag) = words.next() {
         if flag == "--optimized" {
@@ -60,11 +63,20 @@ fn options() -> Result<Options, String> {
             "--groups" => options.groups = list(),
             "--names" => options.names = list(),
             "--show" => options.show = value.parse().map_err(|_| "--show needs a number")?,
+            "--exceptions" => options.exceptions = exceptions(&value)?,
             "--engine" => options.engine = engine(&value)?,
             _ => return Err(format!("unknown flag {flag}")),
         }
     }
     Ok(options)
+}
+
+/// The first word of each line that is no comment.
+fn exceptions(file: &str) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let names = lines.filter_map(|line| line.split_whitespace().next());
+    Ok(names.map(str::to_owned).collect())
 }
 
 fn engine(name: &str) -> Result<Engine, String> {
@@ -82,6 +94,13 @@ fn run(options: &Options, out: &mut dyn Write) -> Result<bool, String> {
         list.as_ref().is_none_or(|list| list.contains(name))
     };
     cases.retain(|case| keep(&options.groups, &case.group) && keep(&options.names, &case.name));
+    let all = cases.len();
+    cases.retain(|case| !options.exceptions.contains(&case.name));
+    if cases.len() < all {
+        let left_out = all - cases.len();
+        writeln!(out, "{left_out} listed exceptions left out")
+            .map_err(|error| error.to_string())?;
+    }
     if options.optimized {
         cases = cases.into_iter().filter_map(Case::optimized).collect();
     }
