@@ -53,6 +53,7 @@ pub fn verify_kernel(kernel: &Kernel) -> Result<(), KernelError> {
         clamps: vec![None; kernel.values.len()],
         open: vec![None; kernel.vars.len()],
         conditions: Vec::new(),
+        excluded: Vec::new(),
         impossible: 0,
     };
     let checked = checker
@@ -78,6 +79,8 @@ struct Checker<'a> {
     open: Vec<Option<Interval>>,
     /// Ranges that hold here.
     conditions: Vec<IndexRange>,
+    /// Ranges that do not hold here.
+    excluded: Vec<IndexRange>,
     /// How many of the conditions around are never true: what they guard never runs.
     impossible: usize,
 }
@@ -312,9 +315,9 @@ impl Checker<'_> {
     }
 
     fn if_stmt(&mut self, stmt: &If, depth: usize) -> Checked {
-        let complement = match &stmt.condition {
-            Condition::InRange(ranges) if ranges.len() == 1 => ranges[0].complement(self),
-            Condition::InRange(_) | Condition::Value(_) => None,
+        let denied = match &stmt.condition {
+            Condition::InRange(ranges) if ranges.len() == 1 => ranges.clone(),
+            Condition::InRange(_) | Condition::Value(_) => Vec::new(),
         };
         let narrowed = self.enter_condition(&stmt.condition)?;
         let mark = self.scope.len();
@@ -326,9 +329,12 @@ impl Checker<'_> {
             .collect::<Result<_, _>>()?;
         self.leave(mark);
         self.leave_condition(narrowed);
-        let narrowed = self.enter_condition(&Condition::InRange(Vec::from_iter(complement)))?;
+        let excluded = self.excluded.len();
+        self.excluded.extend(denied);
+        let narrowed = self.enter_condition(&Condition::InRange(Vec::new()))?;
         self.block(&stmt.otherwise, depth + 1)?;
         self.leave_condition(narrowed);
+        self.excluded.truncate(excluded);
         for (merged, then) in stmt.merged.iter().zip(then) {
             self.same(
                 "the second merged value",
@@ -366,6 +372,12 @@ impl Checker<'_> {
                     let chain = std::iter::successors(Some(range.clone()), implied);
                     chain.for_each(|range| self.know(range, &mut narrowed));
                 }
+            }
+        }
+        // What is denied cuts off an end of an index's interval as soon as that is known well enough.
+        for denied in self.excluded.clone() {
+            if let Some(kept) = denied.complement(self) {
+                self.know(kept, &mut narrowed);
             }
         }
         self.impossible += narrowed.impossible;
