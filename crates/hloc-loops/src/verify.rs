@@ -376,9 +376,8 @@ impl Checker<'_> {
         }
         // What is denied cuts off an end of an index's interval as soon as that is known well enough.
         for denied in self.excluded.clone() {
-            if let Some(kept) = denied.complement(self) {
-                self.know(kept, &mut narrowed);
-            }
+            let chain = std::iter::successors(denied.complement(self), implied);
+            chain.for_each(|range| self.know(range, &mut narrowed));
         }
         self.impossible += narrowed.impossible;
         Ok(narrowed)
