@@ -84,6 +84,25 @@ pub struct Term {
     pub atom: Atom,
 }
 
+impl Term {
+    /// Bounds of the atom where `factor * atom + rest` lies in the range: `2*x + 1` in `0..6` gives
+    /// `0..=2`. Empty (`low > high`) if nothing fits; `None` on overflow.
+    pub(crate) fn solved(&self, range: &IndexRange, rest: Interval) -> Option<Interval> {
+        let low = range.low.checked_sub(rest.high)?;
+        let last = range.high.checked_sub(1)?.checked_sub(rest.low)?;
+        let (low, last, factor) = if self.factor > 0 {
+            (low, last, self.factor)
+        } else {
+            let factor = self.factor.checked_neg()?;
+            (last.checked_neg()?, low.checked_neg()?, factor)
+        };
+        Some(Interval {
+            low: low.div_euclid(factor) + i64::from(low.rem_euclid(factor) != 0),
+            high: last.div_euclid(factor),
+        })
+    }
+}
+
 /// A sum of terms and a constant, in normal form: terms sorted by atom, no atom twice, no factor 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Index {
@@ -539,21 +558,7 @@ impl Atom {
         if term.atom != *self {
             return None;
         }
-        let low = range.low.checked_sub(range.index.constant)?;
-        let last = range
-            .high
-            .checked_sub(1)?
-            .checked_sub(range.index.constant)?;
-        let (low, last, factor) = if term.factor > 0 {
-            (low, last, term.factor)
-        } else {
-            let factor = term.factor.checked_neg()?;
-            (last.checked_neg()?, low.checked_neg()?, factor)
-        };
-        Some(Interval {
-            low: low.div_euclid(factor) + i64::from(low.rem_euclid(factor) != 0),
-            high: last.div_euclid(factor),
-        })
+        term.solved(range, Interval::point(range.index.constant))
     }
 
     fn interval(&self, bounds: &dyn Bounds) -> Option<Interval> {

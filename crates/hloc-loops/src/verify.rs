@@ -407,21 +407,10 @@ impl Checker<'_> {
         let before = self.open.get(var.index()).copied().flatten()?;
         let own = Index::var(var).times(term.factor.checked_neg()?);
         let rest = range.index.add(&own).interval(&NoConditions(self))?;
-        let low = range.low.checked_sub(rest.high)?;
-        let last = range.high.checked_sub(1)?.checked_sub(rest.low)?;
-        let (low, last, factor) = if term.factor > 0 {
-            (low, last, term.factor)
-        } else {
-            (
-                last.checked_neg()?,
-                low.checked_neg()?,
-                term.factor.checked_neg()?,
-            )
-        };
-        let low = low.div_euclid(factor) + i64::from(low.rem_euclid(factor) != 0);
+        let solved = term.solved(range, rest)?;
         let narrowed = Interval {
-            low: before.low.max(low),
-            high: before.high.min(last.div_euclid(factor)),
+            low: before.low.max(solved.low),
+            high: before.high.min(solved.high),
         };
         self.open[var.index()] = Some(narrowed);
         Some((var, before))

@@ -23,9 +23,8 @@ const MAX_GROWTH: usize = 4;
 /// Statements that every kernel may grow by: small kernels may be cut into many parts.
 const FREE_GROWTH: usize = 64;
 
-/// The kernel with all transforms applied.
-#[must_use]
-pub fn optimize(mut kernel: Kernel) -> Kernel {
+/// Applies all transforms to a kernel.
+pub fn optimize(kernel: &mut Kernel) {
     let body = std::mem::take(&mut kernel.body);
     let mut names = Names {
         vars: std::mem::take(&mut kernel.vars),
@@ -38,7 +37,6 @@ pub fn optimize(mut kernel: Kernel) -> Kernel {
     kernel.body = collapse::collapse(body, &mut names);
     kernel.vars = names.vars;
     kernel.values = names.values;
-    kernel
 }
 
 /// Where transforms take new loop variables and values from.
