@@ -42,6 +42,9 @@ impl Emitter<'_, '_> {
         if inner.kind == LoopKind::Vector && self.vectorize && self.vector_loop(inner)? {
             return Ok(());
         }
+        if self.vectorize && self.crosswise_loops(inner)? {
+            return Ok(());
+        }
         let extent = self.extent(inner)?;
         let zero = self.b.ins().iconst(types::I64, 0);
         if inner.kind == LoopKind::Parallel {

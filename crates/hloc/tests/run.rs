@@ -332,3 +332,47 @@ fn without_passes_results_are_the_same() {
         );
     }
 }
+
+#[test]
+fn long_sums_stay_close_for_any_number_of_threads() {
+    let add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) }";
+    let cases = [
+        (vec![1_000_003], "0", 1),
+        (vec![20_001, 50], "0", 50),
+        (vec![40, 25_011], "0,1", 1),
+        (vec![3, 25_000, 14], "1", 42),
+        (vec![3, 350_000], "1", 3),
+    ];
+    for (dims, reduced, results) in cases {
+        let count: i64 = dims.iter().product();
+        let sizes: Vec<String> = dims.iter().map(i64::to_string).collect();
+        let kept = dims
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !reduced.contains(&at.to_string()));
+        let kept: Vec<String> = kept.map(|(_, size)| size.to_string()).collect();
+        let text = format!(
+            "{add} ENTRY main {{ x = f32[{}] parameter(0) z = f32[] constant(0)
+             ROOT r = f32[{}] reduce(x, z), dimensions={{{reduced}}}, to_apply=add }}",
+            sizes.join(","),
+            kept.join(",")
+        );
+        // One summand is the hardest case: each rounding errs the same way.
+        let tenths = Array::from_slice(&dims, &vec![0.1f32; count as usize]).expect("as many");
+        let want = f64::from(0.1f32) * (count / results) as f64;
+        let mut sums = Vec::new();
+        for threads in [1, 2] {
+            let executable = Compiler::new()
+                .threads(threads)
+                .compile(&text)
+                .expect("valid");
+            let result = executable.run(std::slice::from_ref(&tenths)).expect("run");
+            sums.push(result[0].to_vec::<f32>().expect("f32"));
+        }
+        assert_eq!(sums[0], sums[1]);
+        for sum in &sums[0] {
+            let error = (f64::from(*sum) - want).abs() / want;
+            assert!(error < 1e-6, "{dims:?}: {sum} for {want}, off by {error:e}");
+        }
+    }
+}

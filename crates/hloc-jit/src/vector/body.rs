@@ -107,19 +107,12 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
             } => {
                 let lanes = self.lanes(*value, copy)?;
                 let (_, lane) = self.lane_of(*value)?;
-                let (address, offset) = self.e.address(*param, index)?;
                 let (_, ty) = self.e.param(*param)?;
-                let offset = offset + self.displacement(ty, copy);
+                let (address, offset) = self.place(*param, index, copy)?;
                 self.store(ty, lane, lanes, address, offset);
                 Ok(())
             }
         }
-    }
-
-    /// Distance in bytes of a copy's elements from the first copy's.
-    pub(super) fn displacement(&self, ty: ElementType, copy: i64) -> i32 {
-        let elements = copy * self.width().lanes();
-        i32::try_from(elements).unwrap_or(0) * i32::try_from(ty.size()).unwrap_or(1)
     }
 
     fn inner_loop(&mut self, inner: &For) -> Result<(), JitError> {

@@ -24,11 +24,15 @@ impl Vectors<'_, '_, '_> {
     ) -> Result<Value, JitError> {
         let (ty, lane) = self.lane_of(value)?;
         match expr {
-            Expr::Load { param, index } => {
-                let (address, offset) = self.e.address(*param, index)?;
-                let offset = offset + self.displacement(ty, copy);
-                Ok(self.load(ty, lane, address, offset))
-            }
+            Expr::Load { param, index } => match index.stride(self.plan.var) {
+                Some(stride) if stride != 1 => {
+                    self.load_strided((ty, lane), *param, (index, stride), copy)
+                }
+                Some(_) | None => {
+                    let (address, offset) = self.place(*param, index, copy)?;
+                    Ok(self.load(ty, lane, address, offset))
+                }
+            },
             Expr::Index(index) => self.index(lane, index, copy),
             Expr::Unary(op, operand) => {
                 let (_, from) = self.lane_of(*operand)?;

@@ -3,8 +3,11 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use hloc_ir::ElementType;
+use hloc_loops::index::Index;
+use hloc_loops::ir::ParamId;
 
 use super::{Lane, Vectors, Width};
+use crate::error::JitError;
 use crate::math::clif::Clif;
 use crate::math::narrow;
 use crate::repr::{IntKind, Reg};
@@ -81,6 +84,99 @@ impl Vectors<'_, '_, '_> {
             Lane::Narrow(ty) => {
                 let bits = self.load_small(ty.size(), false, address, offset);
                 narrow::widen(&mut Clif::vector(&mut self.e.b), ty, bits)
+            }
+        }
+    }
+
+    /// Elements that lie `stride` elements apart, one by one.
+    pub(super) fn load_strided(
+        &mut self,
+        (ty, lane): (ElementType, Lane),
+        param: ParamId,
+        (index, stride): (&Index, i64),
+        copy: i64,
+    ) -> Result<Value, JitError> {
+        let width = self.width();
+        let (address, offset) = self.place(param, index, copy)?;
+        let step = stride.wrapping_mul(i64::try_from(ty.size()).unwrap_or(1));
+        let mut all = None;
+        for at in 0..width.lanes() {
+            let (address, offset) = self.displaced(address, offset, step.wrapping_mul(at));
+            let element = match lane {
+                Lane::Float => self
+                    .e
+                    .b
+                    .ins()
+                    .load(width.float_lane(), FLAGS, address, offset),
+                Lane::Int(_) | Lane::Mask | Lane::Narrow(_) => {
+                    let bits = self.e.load(ty, FLAGS, address, offset).one();
+                    self.lane_bits(lane, bits)
+                }
+            };
+            let vector = if lane == Lane::Float {
+                width.floats()
+            } else {
+                width.ints()
+            };
+            let at = u8::try_from(at).unwrap_or(0);
+            all = Some(match all {
+                None => self.e.b.ins().scalar_to_vector(vector, element),
+                Some(lanes) => self.e.b.ins().insertlane(lanes, element, at),
+            });
+        }
+        let Some(lanes) = all else {
+            return Err(self.e.malformed("a vector has no lanes"));
+        };
+        Ok(match lane {
+            Lane::Float | Lane::Int(_) => lanes,
+            Lane::Mask => {
+                let zero = self.splat_bits(0);
+                self.e.b.ins().icmp(IntCC::NotEqual, lanes, zero)
+            }
+            Lane::Narrow(ty) => narrow::widen(&mut Clif::vector(&mut self.e.b), ty, lanes),
+        })
+    }
+
+    /// Where the first lane of a copy lies. Copies are further iterations of the vector loop, or of the
+    /// loop around it if that is what the plan takes at once.
+    pub(super) fn place(
+        &mut self,
+        param: ParamId,
+        index: &Index,
+        copy: i64,
+    ) -> Result<(Value, i32), JitError> {
+        let (_, ty) = self.e.param(param)?;
+        let elements = match self.plan.rows {
+            Some(var) => copy.wrapping_mul(index.stride(var).unwrap_or(0)),
+            None => {
+                let stride = index.stride(self.plan.var).unwrap_or(1);
+                (copy * self.width().lanes()).wrapping_mul(stride)
+            }
+        };
+        let (address, offset) = self.e.address(param, index)?;
+        let size = i64::try_from(ty.size()).unwrap_or(1);
+        Ok(self.displaced(address, offset, elements.wrapping_mul(size)))
+    }
+
+    /// An address and offset `distance` bytes further on.
+    pub(super) fn displaced(&mut self, address: Value, offset: i32, distance: i64) -> (Value, i32) {
+        let sum = i64::from(offset).wrapping_add(distance);
+        match i32::try_from(sum) {
+            Ok(offset) => (address, offset),
+            Err(_) => (self.e.b.ins().iadd_imm_s(address, sum), 0),
+        }
+    }
+
+    /// An integer from memory as wide as a lane.
+    fn lane_bits(&mut self, lane: Lane, bits: Value) -> Value {
+        let wide = self.width().int_lane();
+        if self.e.b.func.dfg.value_type(bits) == wide {
+            return bits;
+        }
+        match lane {
+            Lane::Int(kind) if kind.signed => self.e.b.ins().sextend(wide, bits),
+            Lane::Int(_) | Lane::Mask | Lane::Float | Lane::Narrow(_) => {
+                self.e.b.ins().uextend(wide, bits)
             }
         }
     }

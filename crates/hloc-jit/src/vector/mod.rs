@@ -8,7 +8,9 @@
 //! copy stores as soon as it has computed, which keeps few registers alive.
 
 mod body;
+mod crosswise;
 mod expr;
+mod extreme;
 mod float;
 mod lanes;
 mod memory;

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) copies: i64,
     /// How each carried value is combined; empty if the loop carries none.
     pub(crate) reductions: Vec<Reduction>,
+    /// The loop around this one, if its iterations are what copies are.
+    pub(crate) rows: Option<VarId>,
 }
 
 /// A carried value that is combined with one value per iteration.
@@ -46,9 +48,11 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
         exprs: Vec::new(),
         skipped: reductions.iter().map(|reduction| reduction.next).collect(),
         has_inner_blocks: false,
+        is_strided: false,
         stores: 0,
     };
-    if !analysis.block(&inner.body) {
+    // Around inner loops, lanes that do not load next to each other cost more than they save.
+    if !analysis.block(&inner.body) || analysis.is_strided && analysis.has_inner_blocks {
         return None;
     }
     let sums = reductions
@@ -81,6 +85,7 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
         copies: analysis.copies(),
         varying: analysis.varying,
         reductions,
+        rows: None,
     })
 }
 
@@ -160,6 +165,8 @@ struct Analysis<'a> {
     /// Bound by statements that are emitted specially.
     skipped: BTreeSet<ValueId>,
     has_inner_blocks: bool,
+    /// Whether lanes are loaded one by one.
+    is_strided: bool,
     stores: usize,
 }
 
@@ -218,14 +225,14 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Whether the lanes of a load or an index are evenly spaced: those of a load next to each other.
-    fn is_accessible(&self, expr: &Expr) -> bool {
+    /// Whether the lanes of a load or an index are evenly spaced.
+    fn is_accessible(&mut self, expr: &Expr) -> bool {
         match expr {
-            Expr::Load { index, .. } => self.is_consecutive(index, 1),
-            Expr::Index(index) => {
-                let stride = index.stride(self.var);
-                stride.is_some_and(|stride| self.is_consecutive(index, stride))
+            Expr::Load { index, .. } => {
+                self.is_strided |= index.stride(self.var) != Some(1);
+                self.is_evenly_spaced(index)
             }
+            Expr::Index(index) => self.is_evenly_spaced(index),
             Expr::Constant(_)
             | Expr::ClampIndex { .. }
             | Expr::Unary(..)
@@ -236,6 +243,11 @@ impl<'a> Analysis<'a> {
             | Expr::BitcastConvert(_)
             | Expr::ReducePrecision { .. } => true,
         }
+    }
+
+    fn is_evenly_spaced(&self, index: &Index) -> bool {
+        let stride = index.stride(self.var);
+        stride.is_some_and(|stride| self.is_consecutive(index, stride))
     }
 
     /// A loop inside runs in order, all lanes together; what it carries varies.

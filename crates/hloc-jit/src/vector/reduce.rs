@@ -9,6 +9,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use hloc_loops::ir::{Carried, For, Stmt};
 
+use super::extreme::is_extreme;
 use super::plan::Reduction;
 use super::{Lane, Plan, Vectors};
 use crate::error::JitError;
@@ -28,7 +29,12 @@ impl Emitter<'_, '_> {
         }
         let zero = self.b.ins().iconst(types::I64, 0);
         self.enter_loop(inner.var, zero);
-        let mut partial = Vectors::new(self, plan, VECTORS).elements(inner)?;
+        let mut vectors = Vectors::new(self, plan, VECTORS);
+        let elements = vectors.elements(inner)?;
+        let mut partial = Vec::new();
+        for (reduction, elements) in plan.reductions.iter().zip(elements) {
+            partial.push(vectors.begun(reduction, elements)?);
+        }
         self.leave_loop();
         let main = extent / chunk * chunk;
         if main > chunk {
@@ -78,11 +84,8 @@ impl Emitter<'_, '_> {
         let mut next = Vec::new();
         for ((reduction, current), elements) in plan.reductions.iter().zip(&current).zip(&elements)
         {
-            let (_, lane) = vectors.lane_of(reduction.element)?;
-            for (current, element) in current.iter().zip(elements) {
-                let combined = vectors.binary(reduction.op, lane, *current, *element)?;
-                next.push(BlockArg::Value(combined));
-            }
+            let combined = vectors.continued(reduction, current, elements)?;
+            next.extend(combined.into_iter().map(BlockArg::Value));
         }
         self.leave_loop();
         let after = self.b.ins().iadd_imm_s(counter, chunk);
@@ -146,6 +149,38 @@ impl Vectors<'_, '_, '_> {
         Ok(elements)
     }
 
+    /// The partial results after the first round.
+    fn begun(
+        &mut self,
+        reduction: &Reduction,
+        elements: Vec<Value>,
+    ) -> Result<Vec<Value>, JitError> {
+        let (_, lane) = self.lane_of(reduction.element)?;
+        Ok(if is_extreme(reduction, lane) {
+            self.first_extremes(reduction.op, &elements)
+        } else {
+            elements
+        })
+    }
+
+    /// The partial results after one more round.
+    fn continued(
+        &mut self,
+        reduction: &Reduction,
+        current: &[Value],
+        elements: &[Value],
+    ) -> Result<Vec<Value>, JitError> {
+        let (_, lane) = self.lane_of(reduction.element)?;
+        if is_extreme(reduction, lane) {
+            return Ok(self.next_extremes(reduction.op, current, elements));
+        }
+        let pairs = current.iter().zip(elements);
+        let combine = |(current, element): (&Value, &Value)| {
+            self.binary(reduction.op, lane, *current, *element)
+        };
+        pairs.map(combine).collect()
+    }
+
     /// Combines partial results, halves with halves, and the initial value with what is left.
     fn fold(
         &mut self,
@@ -154,7 +189,11 @@ impl Vectors<'_, '_, '_> {
         lanes: &[Value],
     ) -> Result<Reg, JitError> {
         let (ty, lane) = self.lane_of(reduction.element)?;
-        let mut row = lanes.to_vec();
+        let mut row = if is_extreme(reduction, lane) {
+            vec![self.folded_extremes(reduction.op, lanes)]
+        } else {
+            lanes.to_vec()
+        };
         while row.len() > 1 {
             let (low, high) = row.split_at(row.len() / 2);
             let pairs: Vec<(Value, Value)> =

@@ -6,9 +6,10 @@ use hloc_ir::{ArrayShape, BinaryOp, ElementType, InstrId, Instruction, Op, Unary
 
 use super::builder::{ArgSource, Builder, Built, Node};
 use super::is_empty;
-use super::reduce::accumulator;
+use super::reduce::sum_block;
 use super::region::{Leaves, Region};
 use super::steps::Lowerer;
+use super::sum::accumulator;
 use crate::error::LowerError;
 use crate::index::{Index, linear_index};
 use crate::ir::{Access, BufferId, ConstantBits, Expr, Stmt, ValueId};
@@ -185,7 +186,11 @@ impl<'m> Lowerer<'m> {
             let sum = if extents.contains(&0) {
                 builder.zero(norm.work)
             } else {
-                builder.sum(norm.work, &extents, None, &mut |builder, vars| {
+                let reduced: Vec<i64> = (0..norm.dims.len() as i64)
+                    .filter(|dim| *dim != norm.feature as i64)
+                    .collect();
+                let block = sum_block(norm.dims, &reduced);
+                builder.sum(norm.work, &extents, block, None, &mut |builder, vars| {
                     let mut at = vars.to_vec();
                     at.insert(norm.feature, place[0].clone());
                     values(builder, &at)

@@ -4,7 +4,8 @@ use hloc_ir::attr::{DimLabels, Window};
 use hloc_ir::{BinaryOp, Instruction, Op};
 
 use super::builder::{Builder, Built, Indices, Node};
-use super::reduce::{accumulator, window_place};
+use super::reduce::window_place;
+use super::sum::{ROW_BLOCK, accumulator};
 use crate::error::LowerError;
 use crate::index::Index;
 use crate::ir::{Expr, ValueId};
@@ -95,7 +96,7 @@ impl<'a> Builder<'a> {
             )?;
             Ok(products[0])
         };
-        self.sum(element_type, &extents, None, &mut term)
+        self.sum(element_type, &extents, ROW_BLOCK, None, &mut term)
     }
 
     fn convolution_shapes<'i>(

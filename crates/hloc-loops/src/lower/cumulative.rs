@@ -6,9 +6,9 @@ use hloc_ir::{BinaryOp, ComputationId, InstrId};
 
 use super::builder::{ArgSource, Built, Indices, Node};
 use super::is_empty;
-use super::reduce::{accumulator, wider};
 use super::region::{Leaves, Region};
 use super::steps::Lowerer;
+use super::sum::{accumulator, wider};
 use crate::index::{Index, linear_index};
 use crate::ir::{Access, Expr, LoopKind, Stmt};
 

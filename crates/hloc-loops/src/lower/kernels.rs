@@ -38,7 +38,10 @@ struct JoinedGroup {
 impl<'m> Lowerer<'m> {
     /// A kernel for one instruction.
     pub(super) fn single(&mut self, region: &Region<'m>, id: InstrId) -> Built<Leaves> {
-        self.stored(region, id, None)
+        match self.staged(region, id, None, id)? {
+            Some(leaves) => Ok(leaves),
+            None => self.stored(region, id, None),
+        }
     }
 
     /// One kernel for a fusion, or its instructions one by one if that is not possible, if the library
@@ -66,7 +69,11 @@ impl<'m> Lowerer<'m> {
         let made = if let Op::DynamicUpdateSlice {} = &computation.instructions[root].op {
             self.update_slice(region, id, Some(fused), root)
         } else {
-            self.stored(region, id, Some(fused))
+            match self.staged(region, id, Some(fused), root) {
+                Ok(None) => self.stored(region, id, Some(fused)),
+                Ok(Some(leaves)) => Ok(leaves),
+                Err(error) => Err(error),
+            }
         };
         match made {
             Err(LowerError::Unsupported { .. } | LowerError::Limit { .. }) => {

@@ -24,7 +24,9 @@ mod reduce;
 mod region;
 mod scatter;
 mod select_scatter;
+mod stages;
 mod steps;
+mod sum;
 #[cfg(test)]
 mod tests;
 

@@ -1,22 +1,15 @@
 //! Index functions of ops that sum or combine: `reduce` and the loop form of `dot`.
 //!
-//! Float sums of many terms are blocked: 128 terms at a time in the accumulator's type, the blocks'
-//! sums in a wider type. The structure depends on the shape alone, so every run gives the same bits.
+//! How the terms of sums are grouped is in [`super::sum`].
 
 use hloc_ir::attr::{Window, WindowDim};
-use hloc_ir::{BinaryOp, ComputationId, ElementType, InstrId, Instruction, Op};
+use hloc_ir::{BinaryOp, ComputationId, InstrId, Instruction, Op};
 
 use super::builder::{Builder, Built, Indices, Node};
-use super::elemental::Small;
+use super::sum::{COLUMN_BLOCK, ROW_BLOCK, accumulator, loops};
 use crate::error::LowerError;
 use crate::index::{Bounds, Index};
 use crate::ir::{Expr, IndexRange, LoopKind, ValueId};
-
-/// Number of terms summed at a time in the accumulator's type.
-const BLOCK: i64 = 128;
-
-/// Gives one term of a sum for the loop variables of the summed dimensions.
-pub(super) type Term<'t, 'a> = &'t mut dyn FnMut(&mut Builder<'a>, &[Index]) -> Built<ValueId>;
 
 impl<'a> Builder<'a> {
     /// An element of a `reduce`: loops over the reduced dimensions around the reducer's scalar code.
@@ -69,7 +62,8 @@ impl<'a> Builder<'a> {
             let element_type = self.type_of(init[0]);
             let mut term =
                 |builder: &mut Builder<'a>, vars: &[Index]| builder.value_at(input, &place(vars));
-            return self.sum(element_type, &extents, Some(init[0]), &mut term);
+            let block = sum_block(&dims, dimensions);
+            return self.sum(element_type, &extents, block, Some(init[0]), &mut term);
         }
         let results = self.combine(node, to_apply, op, &extents, init, &place)?;
         for (leaf, value) in results.iter().enumerate() {
@@ -126,103 +120,6 @@ impl<'a> Builder<'a> {
         }
         let pairs = results.into_iter().zip(types);
         Ok(pairs.map(|(value, ty)| self.converted(value, ty)).collect())
-    }
-
-    /// The sum of `init` (if any) and all terms, as a value of `element_type`.
-    pub(super) fn sum(
-        &mut self,
-        element_type: ElementType,
-        extents: &[i64],
-        init: Option<ValueId>,
-        term: Term<'_, 'a>,
-    ) -> Built<ValueId> {
-        let narrow = accumulator(element_type);
-        let wide = wider(narrow);
-        let count = extents
-            .iter()
-            .fold(1i64, |count, extent| count.saturating_mul(*extent));
-        let is_blocked = count > BLOCK && (narrow.is_float() || narrow.is_complex());
-        let total_type = if is_blocked { wide } else { narrow };
-        let start = match init {
-            Some(init) => self.converted(init, total_type),
-            None => self.zero(total_type),
-        };
-        let total = if is_blocked {
-            self.blocked_sum(narrow, wide, extents, start, term)?
-        } else {
-            let add = |builder: &mut Builder<'a>, vars: &[Index], current: &[ValueId]| {
-                builder.added_term(narrow, vars, current, term)
-            };
-            let mut add = add;
-            let kinds = loops(extents, LoopKind::Vector);
-            self.nest(&kinds, vec![start], &mut add)?[0]
-        };
-        Ok(self.converted(total, element_type))
-    }
-
-    /// `current + term`.
-    fn added_term(
-        &mut self,
-        element_type: ElementType,
-        vars: &[Index],
-        current: &[ValueId],
-        term: Term<'_, 'a>,
-    ) -> Built<Vec<ValueId>> {
-        let value = term(self, vars)?;
-        let value = self.converted(value, element_type);
-        let sum = Expr::Binary(BinaryOp::Add, current[0], value);
-        Ok(vec![self.emit(element_type, sum)])
-    }
-
-    fn blocked_sum(
-        &mut self,
-        narrow: ElementType,
-        wide: ElementType,
-        extents: &[i64],
-        start: ValueId,
-        term: Term<'_, 'a>,
-    ) -> Built<ValueId> {
-        // The innermost dimension that has more than one element is the one cut into blocks.
-        let inner_at = extents.iter().rposition(|extent| *extent > 1).unwrap_or(0);
-        let (outer, inner) = (&extents[..inner_at], extents[inner_at]);
-        let ones = extents.len() - inner_at - 1;
-        let mut row = |builder: &mut Builder<'a>, outer: &[Index], current: &[ValueId]| {
-            let mut total = current[0];
-            let (blocks, rest) = (inner / BLOCK, inner % BLOCK);
-            let (blocks, block) = if blocks == 0 {
-                (0, rest)
-            } else {
-                (blocks, BLOCK)
-            };
-            let mut partial = |builder: &mut Builder<'a>, first: Index, len: i64| {
-                let identity = builder.small_constant(narrow, Small::NegativeZero);
-                let mut add = |builder: &mut Builder<'a>, vars: &[Index], current: &[ValueId]| {
-                    let mut place = outer.to_vec();
-                    place.push(first.add(&vars[0]));
-                    place.extend((0..ones).map(|_| Index::constant(0)));
-                    builder.added_term(narrow, &place, current, term)
-                };
-                let kinds = loops(&[len], LoopKind::Vector);
-                let sum = builder.nest(&kinds, vec![identity], &mut add)?[0];
-                Ok::<ValueId, LowerError>(builder.converted(sum, wide))
-            };
-            if blocks > 0 {
-                let mut add = |builder: &mut Builder<'a>, vars: &[Index], current: &[ValueId]| {
-                    let sum = partial(builder, vars[0].times(BLOCK), block)?;
-                    let sum = Expr::Binary(BinaryOp::Add, current[0], sum);
-                    Ok(vec![builder.emit(wide, sum)])
-                };
-                let kinds = loops(&[blocks], LoopKind::Serial);
-                total = builder.nest(&kinds, vec![total], &mut add)?[0];
-            }
-            if rest > 0 {
-                let sum = partial(builder, Index::constant(blocks * BLOCK), rest)?;
-                total = builder.emit(wide, Expr::Binary(BinaryOp::Add, total, sum));
-            }
-            Ok(vec![total])
-        };
-        let kinds = loops(outer, LoopKind::Serial);
-        Ok(self.nest(&kinds, vec![start], &mut row)?[0])
     }
 
     /// An element of a `reduce-window`: loops over the window; places outside the base change nothing.
@@ -378,7 +275,7 @@ impl<'a> Builder<'a> {
             );
             Ok(builder.emit(product_type, Expr::Binary(BinaryOp::Multiply, lhs, rhs)))
         };
-        self.sum(element_type, &extents, None, &mut term)
+        self.sum(element_type, &extents, ROW_BLOCK, None, &mut term)
     }
 }
 
@@ -447,36 +344,11 @@ fn operand_place(
     (0..num_dims).map(&mut index).collect()
 }
 
-/// Loops of these extents, the innermost of `kind`, the others in order.
-fn loops(extents: &[i64], kind: LoopKind) -> Vec<(i64, LoopKind)> {
-    let innermost = extents.iter().rposition(|extent| *extent > 1);
-    let with_kind = |(at, extent): (usize, &i64)| {
-        let kind = if Some(at) == innermost {
-            kind
-        } else {
-            LoopKind::Serial
-        };
-        (*extent, kind)
-    };
-    extents.iter().enumerate().map(with_kind).collect()
-}
-
-/// The type in which sums and products of `element_type` are formed: floats narrower than `f32` in `f32`.
-pub(super) fn accumulator(element_type: ElementType) -> ElementType {
-    if element_type.is_float() && element_type.bits() < 32 {
-        ElementType::F32
-    } else {
-        element_type
-    }
-}
-
-/// The type in which sums of blocks are added up.
-pub(super) fn wider(element_type: ElementType) -> ElementType {
-    if element_type == ElementType::F32 {
-        ElementType::F64
-    } else if element_type == ElementType::C64 {
-        ElementType::C128
-    } else {
-        element_type
+/// The terms of a block of a sum over `dimensions` of an array of sizes `dims`.
+pub(super) fn sum_block(dims: &[i64], dimensions: &[i64]) -> i64 {
+    let innermost = dims.iter().rposition(|dim| *dim > 1);
+    match innermost {
+        Some(dim) if !dimensions.contains(&(dim as i64)) => COLUMN_BLOCK,
+        Some(_) | None => ROW_BLOCK,
     }
 }

@@ -6,12 +6,14 @@
 //! 1. `segments`: a condition on a loop variable becomes loops over the ranges where it is fixed, and
 //!    one that the loop does not change moves out of the loop;
 //! 2. `split`: `i / c` and `i mod c` become two loops where `c` divides the extent;
-//! 3. `collapse`: two nested loops become one where every index runs through both without a gap.
+//! 3. `collapse`: two nested loops become one where every index runs through both without a gap;
+//! 4. `tile`: loops around loads that lie apart along the innermost loop run tile by tile.
 
 mod collapse;
 mod copy;
 mod segments;
 mod split;
+mod tile;
 
 use hloc_ir::Arena;
 
@@ -34,7 +36,8 @@ pub fn optimize(kernel: &mut Kernel) {
     };
     let body = segments::segment(body, &mut names);
     let body = split::split(body, &mut names);
-    kernel.body = collapse::collapse(body, &mut names);
+    let body = collapse::collapse(body, &mut names);
+    kernel.body = tile::tile(body, &mut names);
     kernel.vars = names.vars;
     kernel.values = names.values;
 }

@@ -1,0 +1,126 @@
+//! Greatest and least elements of floats, with two more vectors beside the partial results.
+//!
+//! A `maximum` that gives NaN for NaN and +0 above −0 takes eight instructions. A reduction needs to know
+//! only at its end whether there was a NaN, and the sign of zero only if zero is what it ends with: then all
+//! elements are of one sign, and a zero of the other sign shows in the bits that they have in common.
+
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::{InstBuilder, Value};
+use hloc_ir::BinaryOp;
+
+use super::plan::Reduction;
+use super::{Lane, Vectors};
+
+/// Number of vectors beside the partial results: which lanes met a NaN, and the bits of all elements
+/// combined by `and` for a maximum, by `or` for a minimum.
+pub(super) const BESIDE: usize = 2;
+
+/// Whether the reduction is of this kind.
+pub(super) fn is_extreme(reduction: &Reduction, lane: Lane) -> bool {
+    let is_float = match lane {
+        Lane::Float | Lane::Narrow(_) => true,
+        Lane::Mask | Lane::Int(_) => false,
+    };
+    is_float && (reduction.op == BinaryOp::Maximum || reduction.op == BinaryOp::Minimum)
+}
+
+impl Vectors<'_, '_, '_> {
+    /// The state after the first round: its elements and the vectors beside them.
+    pub(super) fn first_extremes(&mut self, op: BinaryOp, elements: &[Value]) -> Vec<Value> {
+        let (nan, signs) = (self.nans(elements), self.signs(op, elements));
+        let mut state = elements.to_vec();
+        state.extend([nan, signs]);
+        state
+    }
+
+    /// The state after one more round.
+    pub(super) fn next_extremes(
+        &mut self,
+        op: BinaryOp,
+        state: &[Value],
+        elements: &[Value],
+    ) -> Vec<Value> {
+        let (partial, beside) = state.split_at(elements.len());
+        let pairs = partial.iter().zip(elements);
+        let mut next: Vec<Value> = pairs
+            .map(|(partial, element)| self.more_extreme(op, *element, *partial))
+            .collect();
+        let nan = self.nans(elements);
+        let signs = self.signs(op, elements);
+        next.push(self.e.b.ins().bor(beside[0], nan));
+        next.push(self.both_signs(op, beside[1], signs));
+        next
+    }
+
+    /// One vector that the state stands for: NaN, and zero with its sign, in their lanes.
+    pub(super) fn folded_extremes(&mut self, op: BinaryOp, state: &[Value]) -> Value {
+        let (partial, beside) = state.split_at(state.len() - BESIDE);
+        let mut row = partial.to_vec();
+        while row.len() > 1 {
+            let (low, high) = row.split_at(row.len() / 2);
+            let pairs: Vec<_> = low.iter().copied().zip(high.iter().copied()).collect();
+            let combine = |(a, b)| self.more_extreme(op, a, b);
+            row = pairs.into_iter().map(combine).collect();
+        }
+        let (floats, ints) = (self.width().floats(), self.width().ints());
+        let zero = self.splat_float(0.0);
+        let is_zero = self.e.b.ins().fcmp(FloatCC::Equal, row[0], zero);
+        let is_zero = self.cast(floats, is_zero);
+        let bits = self.width().int_lane().bits();
+        let sign = self.splat_bits(1 << (bits - 1));
+        let sign = self.e.b.ins().band(beside[1], sign);
+        let sign = self.cast(floats, sign);
+        let signed = self.e.b.ins().bitselect(is_zero, sign, row[0]);
+        // A lane that met a NaN gets all bits set, which is one.
+        let signed = self.cast(ints, signed);
+        let result = self.e.b.ins().bor(signed, beside[0]);
+        self.cast(floats, result)
+    }
+
+    /// The greater or the less, `y` where either is NaN or both are zero: one instruction.
+    fn more_extreme(&mut self, op: BinaryOp, x: Value, y: Value) -> Value {
+        let (less, greater) = if op == BinaryOp::Maximum {
+            (y, x)
+        } else {
+            (x, y)
+        };
+        let chosen = self.e.b.ins().fcmp(FloatCC::LessThan, less, greater);
+        let floats = self.width().floats();
+        let chosen = self.cast(floats, chosen);
+        self.e.b.ins().bitselect(chosen, x, y)
+    }
+
+    /// The lanes in which an element is NaN; pairs of elements are asked at once.
+    fn nans(&mut self, elements: &[Value]) -> Value {
+        let mut nans = Vec::new();
+        for pair in elements.chunks(2) {
+            let (first, last) = (pair[0], pair[pair.len() - 1]);
+            nans.push(self.e.b.ins().fcmp(FloatCC::Unordered, first, last));
+        }
+        let first = nans[0];
+        nans.into_iter()
+            .skip(1)
+            .fold(first, |all, nan| self.e.b.ins().bor(all, nan))
+    }
+
+    /// The bits of all elements combined.
+    fn signs(&mut self, op: BinaryOp, elements: &[Value]) -> Value {
+        let ints = self.width().ints();
+        let bits: Vec<Value> = elements
+            .iter()
+            .map(|lanes| self.cast(ints, *lanes))
+            .collect();
+        let first = bits[0];
+        bits.into_iter()
+            .skip(1)
+            .fold(first, |all, bits| self.both_signs(op, all, bits))
+    }
+
+    fn both_signs(&mut self, op: BinaryOp, x: Value, y: Value) -> Value {
+        if op == BinaryOp::Maximum {
+            self.e.b.ins().band(x, y)
+        } else {
+            self.e.b.ins().bor(x, y)
+        }
+    }
+}
