@@ -1,19 +1,59 @@
 //! Walks through computations and hands each instruction its operands.
 
+use std::cell::{Cell, OnceCell};
+
 use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Literal, Module, Op, Shape};
 
 use crate::{EvalError, MAX_CALL_DEPTH, ops};
+
+/// What one run changes, and what is worked out once for it.
+pub(crate) struct Run {
+    /// The counter behind `rng`.
+    random: Cell<u128>,
+    /// Per computation whether it draws random numbers.
+    draws: OnceCell<Vec<bool>>,
+}
+
+impl Run {
+    /// The state at the start of a program: that of XLA.
+    pub(crate) fn new() -> Run {
+        Run {
+            random: Cell::new(117_515_157),
+            draws: OnceCell::new(),
+        }
+    }
+}
 
 /// Evaluates computations of one module, so many calls deep.
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluator<'m> {
     pub(crate) module: &'m Module,
+    run: &'m Run,
     depth: usize,
 }
 
 impl<'m> Evaluator<'m> {
-    pub(crate) fn new(module: &'m Module) -> Evaluator<'m> {
-        Evaluator { module, depth: 0 }
+    pub(crate) fn new(module: &'m Module, run: &'m Run) -> Evaluator<'m> {
+        Evaluator {
+            module,
+            run,
+            depth: 0,
+        }
+    }
+
+    /// The counter behind `rng`, which moves on by so much.
+    pub(crate) fn next_random(self, delta: u128) -> u128 {
+        let state = self.run.random.get();
+        self.run.random.set(state.wrapping_add(delta));
+        state
+    }
+
+    /// Whether an instruction moves the counter behind `rng`, in what it calls too.
+    ///
+    /// Such instructions run even if nothing uses what they give.
+    fn draws(self, instruction: &Instruction) -> bool {
+        let draws = self.run.draws.get_or_init(|| draws(self.module));
+        is_drawing(&instruction.op, draws)
     }
 
     /// The result of a computation for these arguments.
@@ -31,7 +71,7 @@ impl<'m> Evaluator<'m> {
             ..self
         };
         let computation = self.called(id)?;
-        let last_uses = last_uses(computation);
+        let last_uses = last_uses(computation, |instruction| self.draws(instruction));
         let mut values: Vec<Option<Literal>> = vec![None; computation.instructions.len()];
         for (id, instruction) in computation.instructions.iter() {
             let Some(_) = last_uses[id.index()] else {
@@ -62,7 +102,14 @@ impl<'m> Evaluator<'m> {
             let from = &computation.instructions[*operand].shape;
             return ops::apply_bitcast(operands, from, &instruction.shape);
         }
-        ops::apply(self, &instruction.op, operands, &instruction.shape)
+        let declared = computation.operand_shapes(instruction);
+        let (op, shape) = (&instruction.op, &instruction.shape);
+        if !ops::is_dynamic(&declared, &operands, shape) {
+            return ops::apply(self, op, operands, shape);
+        }
+        let mut operands = operands;
+        let real = ops::resolve(self, op, &declared, &mut operands, shape)?;
+        ops::apply(self, &real.op, operands, &real.shape)
     }
 
     /// The computation `id`.
@@ -83,8 +130,31 @@ fn take_argument(arguments: &mut [Literal], number: i64) -> Result<Literal, Eval
         .ok_or_else(|| EvalError::argument(format!("there is no argument {number}")))
 }
 
-/// The last user of each instruction, `None` if the root does not depend on it. The root uses itself.
-fn last_uses(computation: &Computation) -> Vec<Option<InstrId>> {
+/// Per computation whether it draws random numbers. Called ones stand before their callers.
+fn draws(module: &Module) -> Vec<bool> {
+    let mut draws = Vec::with_capacity(module.computations.len());
+    for computation in module.computations.values() {
+        let mut instructions = computation.instructions.values();
+        let drawing = instructions.any(|instruction| is_drawing(&instruction.op, &draws));
+        draws.push(drawing);
+    }
+    draws
+}
+
+fn is_drawing(op: &Op, draws: &[bool]) -> bool {
+    if let Op::Rng { .. } | Op::RngGetAndUpdateState { .. } = op {
+        return true;
+    }
+    let called = op.called_computations();
+    called.iter().any(|id| draws.get(id.index()) == Some(&true))
+}
+
+/// The last user of each instruction, `None` if the root does not depend on it and it is not to be run
+/// `anyway`. The root uses itself.
+fn last_uses(
+    computation: &Computation,
+    anyway: impl Fn(&Instruction) -> bool,
+) -> Vec<Option<InstrId>> {
     let mut last_uses = vec![None; computation.instructions.len()];
     if let Some(last_use) = last_uses.get_mut(computation.root.index()) {
         *last_use = Some(computation.root);
@@ -92,7 +162,10 @@ fn last_uses(computation: &Computation) -> Vec<Option<InstrId>> {
     // Operands have smaller ids than their users, so one backward walk finds everything live.
     for (id, instruction) in computation.instructions.iter().rev() {
         if last_uses[id.index()].is_none() {
-            continue;
+            if !anyway(instruction) {
+                continue;
+            }
+            last_uses[id.index()] = Some(id);
         }
         for operand in &instruction.operands {
             last_uses[operand.index()].get_or_insert(id);
@@ -125,11 +198,17 @@ fn take_operands(
         .collect()
 }
 
-/// Whether a value is one of this shape; a token's value is an empty tuple.
+/// Whether a value is one of this shape; a token's value is an empty tuple, and dynamic dimensions may be
+/// smaller than their bounds.
 pub(crate) fn holds_value_of(shape: &Shape, value: &Literal) -> bool {
     match (shape, value) {
         (Shape::Array(shape), Literal::Array(array)) => {
-            shape.element_type == array.element_type() && shape.dims[..] == *array.dims()
+            let fits = |(at, (bound, size)): (usize, (&i64, &i64))| {
+                size == bound || (shape.is_dynamic(at) && size <= bound)
+            };
+            shape.element_type == array.element_type()
+                && shape.num_dims() == array.num_dims()
+                && shape.dims.iter().zip(array.dims()).enumerate().all(fits)
         }
         (Shape::Tuple(shapes), Literal::Tuple(values)) => {
             shapes.len() == values.len()

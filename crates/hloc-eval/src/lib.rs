@@ -20,7 +20,7 @@ pub use error::{EvalError, Place};
 pub use ops::supports;
 pub use scalar::complex;
 
-use evaluator::Evaluator;
+use evaluator::{Evaluator, Run};
 
 /// The most bytes an array may have while a program is evaluated.
 pub const MAX_ARRAY_BYTES: usize = 1 << 32;
@@ -30,7 +30,8 @@ pub const MAX_CALL_DEPTH: usize = 100;
 
 /// The result of a program for these arguments, one for each parameter.
 ///
-/// A token is an empty tuple. What nothing uses is not computed.
+/// A token is an empty tuple. What nothing uses is not computed, random numbers aside: each `rng` moves the
+/// counter from which the next one draws.
 ///
 /// # Errors
 /// [`EvalError::Argument`] if the arguments do not have the parameters' shapes,
@@ -54,7 +55,7 @@ pub fn evaluate(module: &VerifiedModule, arguments: &[Literal]) -> Result<Litera
             return Err(EvalError::argument(message).at(parameter));
         }
     }
-    Evaluator::new(module).computation(module.entry, arguments.to_vec())
+    Evaluator::new(module, &Run::new()).computation(module.entry, arguments.to_vec())
 }
 
 /// The result of one op, for constant folding.
@@ -72,5 +73,5 @@ pub fn evaluate_op(
     module: &Module,
 ) -> Result<Literal, EvalError> {
     let operands = operands.iter().map(|operand| (*operand).clone()).collect();
-    ops::apply(Evaluator::new(module), op, operands, shape)
+    ops::apply(Evaluator::new(module, &Run::new()), op, operands, shape)
 }

@@ -22,7 +22,9 @@ pub mod words;
 pub use arena::{Arena, Id, SideTable};
 pub use attr::{Attr, AttrError, AttrKind, AttrValue};
 pub use builder::{Builder, Callee, Value};
-pub use hloc_tensor::{Array, ElementClass, ElementType, Scalar, float_format, format_scalar};
+pub use hloc_tensor::{
+    Array, Element, ElementClass, ElementType, Scalar, float_format, format_scalar,
+};
 pub use infer::{Broken, Focus, ShapeContext};
 pub use literal::{Literal, SharedLiteral};
 pub use module::{

@@ -284,37 +284,37 @@ structural_ops! {
     /// Joins tokens.
     AfterAll = "after-all", 0..=MANY, Full {}
     /// Joins each device's operand along one dimension.
-    AllGather = "all-gather", 1..=MANY, Checked {
+    AllGather = "all-gather", 1..=MANY, Partial {
         dimensions: Vec<i64>, replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>,
         use_global_device_ids: bool, constrain_layout: bool }
     /// The result of an asynchronous all-gather.
-    AllGatherDone = "all-gather-done", 1..=1, Checked {}
+    AllGatherDone = "all-gather-done", 1..=1, Partial {}
     /// Begins an asynchronous all-gather.
-    AllGatherStart = "all-gather-start", 1..=MANY, Checked {
+    AllGatherStart = "all-gather-start", 1..=MANY, Partial {
         dimensions: Vec<i64>, replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>,
         use_global_device_ids: bool, constrain_layout: bool }
     /// Reduces over devices.
-    AllReduce = "all-reduce", 1..=MANY, Checked {
+    AllReduce = "all-reduce", 1..=MANY, Partial {
         replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>, use_global_device_ids: bool,
         constrain_layout: bool, to_apply: ComputationId }
     /// The result of an asynchronous all-reduce.
-    AllReduceDone = "all-reduce-done", 1..=1, Checked {}
+    AllReduceDone = "all-reduce-done", 1..=1, Partial {}
     /// Begins an asynchronous all-reduce.
-    AllReduceStart = "all-reduce-start", 1..=MANY, Checked {
+    AllReduceStart = "all-reduce-start", 1..=MANY, Partial {
         replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>, use_global_device_ids: bool,
         constrain_layout: bool, to_apply: ComputationId }
     /// Sends pieces to each device of a group and joins what arrives.
-    AllToAll = "all-to-all", 1..=MANY, Checked {
+    AllToAll = "all-to-all", 1..=MANY, Partial {
         dimensions: Option<Vec<i64>>, replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>,
         constrain_layout: bool }
     /// The result of an asynchronous computation.
-    AsyncDone = "async-done", 1..=1, Checked {
+    AsyncDone = "async-done", 1..=1, Full {
         calls: Option<ComputationId>, async_execution_thread: Option<Box<str>> }
     /// Begins an asynchronous computation.
-    AsyncStart = "async-start", 0..=MANY, Checked {
+    AsyncStart = "async-start", 0..=MANY, Full {
         output_to_operand_aliasing: OutputAliases, async_execution_thread: Option<Box<str>>, calls: ComputationId }
     /// A step of an asynchronous computation.
-    AsyncUpdate = "async-update", 1..=MANY, Checked {
+    AsyncUpdate = "async-update", 1..=MANY, Full {
         calls: Option<ComputationId>, async_execution_thread: Option<Box<str>> }
     /// Gradient of batch normalization.
     BatchNormGrad = "batch-norm-grad", 5..=5, Full { epsilon: f64, feature_index: i64 }
@@ -333,15 +333,15 @@ structural_ops! {
     /// The Cholesky factor of each matrix.
     Cholesky = "cholesky", 1..=1, Full { lower: bool }
     /// One device's value for all.
-    CollectiveBroadcast = "collective-broadcast", 1..=MANY, Checked {
+    CollectiveBroadcast = "collective-broadcast", 1..=MANY, Partial {
         replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>, has_dynamic_root: bool }
     /// Sends values between pairs of devices.
-    CollectivePermute = "collective-permute", 1..=MANY, Checked {
+    CollectivePermute = "collective-permute", 1..=MANY, Partial {
         channel_id: Option<i64>, source_target_pairs: Vec<(i64, i64)>, slice_sizes: Option<RawText> }
     /// The result of an asynchronous collective-permute.
-    CollectivePermuteDone = "collective-permute-done", 1..=1, Checked {}
+    CollectivePermuteDone = "collective-permute-done", 1..=1, Partial {}
     /// Begins an asynchronous collective-permute.
-    CollectivePermuteStart = "collective-permute-start", 1..=MANY, Checked {
+    CollectivePermuteStart = "collective-permute-start", 1..=MANY, Partial {
         channel_id: Option<i64>, source_target_pairs: Vec<(i64, i64)>, slice_sizes: Option<RawText> }
     /// Compares element by element; the result is `pred`.
     Compare = "compare", 2..=2, Full {
@@ -363,9 +363,9 @@ structural_ops! {
     /// A copy, possibly with another layout.
     Copy = "copy", 1..=1, Full {}
     /// The result of an asynchronous copy.
-    CopyDone = "copy-done", 1..=1, Checked {}
+    CopyDone = "copy-done", 1..=1, Full {}
     /// Begins an asynchronous copy.
-    CopyStart = "copy-start", 1..=1, Checked { cross_program_prefetch_index: Option<i64> }
+    CopyStart = "copy-start", 1..=1, Full { cross_program_prefetch_index: Option<i64> }
     /// Calls code outside of HLO by name.
     CustomCall = "custom-call", 0..=MANY, Checked {
         custom_call_target: Box<str>, window: Option<Window>, dim_labels: Option<DimLabels>,
@@ -382,7 +382,7 @@ structural_ops! {
         lhs_batch_dims: ElidedDims, lhs_contracting_dims: ElidedDims, rhs_batch_dims: ElidedDims,
         rhs_contracting_dims: ElidedDims, operand_precision: OperandPrecision, algorithm: Option<DotAlgorithm> }
     /// Reshapes to sizes given at run time.
-    DynamicReshape = "dynamic-reshape", 1..=MANY, Checked {}
+    DynamicReshape = "dynamic-reshape", 1..=MANY, Full {}
     /// A block that begins where scalar operands say, moved into range.
     DynamicSlice = "dynamic-slice", 1..=MANY, Full { dynamic_slice_sizes: Vec<i64> }
     /// The first operand with a block replaced by the second, where scalar operands say.
@@ -398,7 +398,7 @@ structural_ops! {
         operand_batching_dims: ElidedDims, start_indices_batching_dims: ElidedDims, index_vector_dim: i64,
         slice_sizes: Vec<i64>, indices_are_sorted: bool }
     /// The size of one dimension, as s32.
-    GetDimensionSize = "get-dimension-size", 1..=1, Partial { dimensions: Vec<i64> }
+    GetDimensionSize = "get-dimension-size", 1..=1, Full { dimensions: Vec<i64> }
     /// One element of a tuple.
     GetTupleElement = "get-tuple-element", 1..=1, Full { index: i64 }
     /// Receives a value from the host.
@@ -416,7 +416,7 @@ structural_ops! {
     /// The number of this partition: 0 on one device.
     PartitionId = "partition-id", 0..=0, Full { channel_id: Option<i64> }
     /// Matrix product of ragged groups.
-    RaggedDot = "ragged-dot", 3..=3, Checked {
+    RaggedDot = "ragged-dot", 3..=3, Full {
         lhs_batch_dims: ElidedDims, lhs_contracting_dims: ElidedDims, rhs_batch_dims: ElidedDims,
         rhs_contracting_dims: ElidedDims, operand_precision: OperandPrecision, lhs_ragged_dims: ElidedDims,
         rhs_group_dims: ElidedDims }
@@ -432,7 +432,7 @@ structural_ops! {
     /// Rounds to a float format with fewer bits.
     ReducePrecision = "reduce-precision", 1..=1, Full { exponent_bits: i64, mantissa_bits: i64 }
     /// Reduces over devices and gives each its part.
-    ReduceScatter = "reduce-scatter", 1..=MANY, Checked {
+    ReduceScatter = "reduce-scatter", 1..=MANY, Partial {
         replica_groups: Option<ReplicaGroups>, channel_id: Option<i64>, use_global_device_ids: bool,
         constrain_layout: bool, dimensions: Vec<i64>, to_apply: ComputationId }
     /// Combines the elements of each window with a computation.
@@ -444,17 +444,17 @@ structural_ops! {
     /// Turns the order along dimensions around.
     Reverse = "reverse", 1..=1, Full { dimensions: Vec<i64> }
     /// Random numbers without a state.
-    Rng = "rng", 2..=MANY, Checked { distribution: Distribution }
+    Rng = "rng", 2..=MANY, Full { distribution: Distribution }
     /// Random bits from a state.
     RngBitGenerator = "rng-bit-generator", 1..=1, Full { algorithm: RngAlgorithm }
     /// The state of the generator behind `rng`.
-    RngGetAndUpdateState = "rng-get-and-update-state", 0..=0, Checked { delta: i64 }
+    RngGetAndUpdateState = "rng-get-and-update-state", 0..=0, Full { delta: i64 }
     /// Product of matrices with scales.
-    ScaledDot = "scaled-dot", 4..=4, Checked {
+    ScaledDot = "scaled-dot", 4..=4, Full {
         lhs_batch_dims: ElidedDims, lhs_contracting_dims: ElidedDims, rhs_batch_dims: ElidedDims,
         rhs_contracting_dims: ElidedDims, operand_precision: OperandPrecision }
     /// A loop along one dimension with carried values.
-    Scan = "scan", 0..=MANY, Checked {
+    Scan = "scan", 0..=MANY, Full {
         dimensions: Vec<i64>, num_carries: Option<i64>, is_reverse: bool, is_associative: Option<Flag>,
         to_apply: ComputationId }
     /// Combines updates into the operand at places that the indices list.
@@ -470,13 +470,13 @@ structural_ops! {
     /// The end of a send.
     SendDone = "send-done", 1..=1, Checked { channel_id: Option<i64>, is_host_transfer: bool }
     /// Makes a dimension dynamic, with a size given at run time.
-    SetDimensionSize = "set-dimension-size", 2..=2, Checked { dimensions: Vec<i64> }
+    SetDimensionSize = "set-dimension-size", 2..=2, Full { dimensions: Vec<i64> }
     /// A block with strides.
     Slice = "slice", 1..=1, Full { slice: Vec<SliceDim> }
     /// Sorts along one dimension by a comparator.
     Sort = "sort", 1..=MANY, Full { dimensions: Vec<i64>, is_stable: bool, to_apply: ComputationId }
     /// Rounds up or down at random.
-    StochasticConvert = "stochastic-convert", 2..=2, Checked {}
+    StochasticConvert = "stochastic-convert", 2..=2, Full {}
     /// The greatest or least elements of the last dimension.
     TopK = "topk", 1..=1, Full { k: i64, largest: Option<Flag>, is_stable: Option<Flag> }
     /// Permutes dimensions: result dimension `i` is operand dimension `dimensions[i]`.

@@ -48,6 +48,11 @@ pub enum Routine {
         /// Which generator.
         algorithm: RngAlgorithm,
     },
+    /// The counter behind `rng`, two words, before it moves on. It belongs to the run.
+    RngState {
+        /// How far it moves.
+        delta: i64,
+    },
     /// The Cholesky factor of each matrix; NaN throughout where there is none.
     Cholesky {
         /// Whether the lower triangle is read and written.
@@ -68,6 +73,7 @@ impl Routine {
             Routine::Fft { .. } => "fft",
             Routine::Convolution(_) => "convolution",
             Routine::RngBits { .. } => "rng-bit-generator",
+            Routine::RngState { .. } => "rng-get-and-update-state",
             Routine::Cholesky { .. } => "cholesky",
             Routine::TriangularSolve(_) => "triangular-solve",
             Routine::Lapack(lapack) => lapack.name(),

@@ -6,8 +6,8 @@
 //! Instructions are the same if op, attributes, shapes and operands are; constants if their bits are.
 //! Operands of ops that the op table calls commutative may be swapped. Called computations are the same
 //! if they say the same under other names. Layouts do not matter. Left alone are instructions with
-//! effects or control predecessors, random ones, parameters and `bitcast`. The later ones go; what only
-//! they used stays for `dce`. The insides of fusions are left alone.
+//! effects or control predecessors, parameters and `bitcast`. The later ones go; what only they used stays
+//! for `dce`. The insides of fusions are left alone.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -7,8 +7,6 @@ use hloc_ir::{Computation, Id, Instruction, Module, Op, Opcode, StructuralOp};
 pub(crate) enum Effect {
     /// Nothing: two that are equal are one, and an unused one can go.
     None,
-    /// Two that are equal give different values; an unused one can go.
-    Random,
     /// It must run exactly as often as the program says.
     Outside,
 }
@@ -63,7 +61,6 @@ fn own_effect(op: &Op) -> Effect {
 fn structural_effect(op: StructuralOp) -> Effect {
     use StructuralOp as S;
     match op {
-        S::Rng | S::StochasticConvert => Effect::Random,
         // Devices meet in collectives: one that does not take part lets the others wait forever.
         S::AllGather
         | S::AllGatherDone
@@ -83,6 +80,8 @@ fn structural_effect(op: StructuralOp) -> Effect {
         | S::Outfeed
         | S::Recv
         | S::RecvDone
+        // The next one draws what comes behind it.
+        | S::Rng
         | S::RngGetAndUpdateState
         | S::Send
         | S::SendDone => Effect::Outside,
@@ -139,6 +138,7 @@ fn structural_effect(op: StructuralOp) -> Effect {
         | S::SetDimensionSize
         | S::Slice
         | S::Sort
+        | S::StochasticConvert
         | S::TopK
         | S::Transpose
         | S::TriangularSolve

@@ -28,6 +28,16 @@ pub(crate) fn fused_computations(module: &Module) -> Vec<bool> {
 pub(crate) struct ComputationMap(Rc<[Cell<Option<ComputationId>>]>);
 
 impl ComputationMap {
+    /// A map for a module of which nothing is rebuilt yet.
+    pub(crate) fn of(module: &Module) -> ComputationMap {
+        ComputationMap(module.computations.ids().map(|_| Cell::new(None)).collect())
+    }
+
+    /// Tells where the old computation `id` now is.
+    pub(crate) fn set(&self, id: ComputationId, new: ComputationId) {
+        self.0[id.index()].set(Some(new));
+    }
+
     /// The rebuilt version of the old computation `id`.
     pub(crate) fn get(&self, id: ComputationId) -> ComputationId {
         self.0[id.index()]
@@ -54,7 +64,7 @@ impl<'m> ModuleRewriter<'m> {
             pass,
             old,
             computations: Arena::new(),
-            map: ComputationMap(old.computations.ids().map(|_| Cell::new(None)).collect()),
+            map: ComputationMap::of(old),
             names: None,
             changed: false,
         }
@@ -70,7 +80,7 @@ impl<'m> ModuleRewriter<'m> {
         let (computation, changed) = rewriter.finish();
         self.changed |= changed;
         let new = self.computations.push(computation);
-        self.map.0[id.index()].set(Some(new));
+        self.map.set(id, new);
     }
 
     /// Copies the old computation `id` as it is.
@@ -92,6 +102,11 @@ impl<'m> ModuleRewriter<'m> {
         computation.name = self.fresh_name(wanted);
         self.changed = true;
         self.computations.push(computation)
+    }
+
+    /// A computation already placed or added, by its new id.
+    pub(crate) fn at(&self, id: ComputationId) -> &Computation {
+        &self.computations[id]
     }
 
     /// A computation already rebuilt, by its old id.

@@ -1,11 +1,12 @@
 //! What a pass is, and the list of all passes.
 
-use hloc_diag::Diagnostic;
-use hloc_ir::Module;
+use hloc_diag::{Diagnostic, Span};
+use hloc_ir::{Module, Name};
 use hloc_verify::VerifiedModule;
 
 use crate::{
-    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast, Simplify,
+    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast,
+    LegalizeDynamic, LegalizeOps, Simplify,
 };
 
 /// A rewrite of a whole module that keeps its results.
@@ -47,6 +48,20 @@ pub enum PassError {
         /// The text of the module that the pass was given.
         module_text_before: String,
     },
+    /// The program uses an op in a way that the pass has no rule for: a limit of hloc.
+    #[error("`{instruction}`: {opcode} is not supported here: {reason}")]
+    Unsupported {
+        /// The pass.
+        pass: &'static str,
+        /// Opcode as HLO spells it.
+        opcode: &'static str,
+        /// Name of the instruction.
+        instruction: Name,
+        /// What exactly is missing.
+        reason: &'static str,
+        /// Where the instruction stands.
+        span: Span,
+    },
     /// There is no pass of this name.
     #[error("no pass is named `{name}`; there are {}", known.join(", "))]
     Unknown {
@@ -69,7 +84,9 @@ fn join(diagnostics: &[Diagnostic]) -> String {
 pub static PASSES: &[&dyn Pass] = &[
     &LegalizeBitcast,
     &CallInline,
+    &LegalizeOps,
     &LegalizeBroadcast,
+    &LegalizeDynamic,
     &Simplify,
     &Cse,
     &ConstantFold,

@@ -6,8 +6,8 @@ use hloc_ir::{Module, Op};
 use hloc_verify::{Options, VerifiedModule, verify_with};
 
 use crate::{
-    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast, PASSES, Pass,
-    PassError, Simplify, pass_named,
+    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast,
+    LegalizeDynamic, LegalizeOps, PASSES, Pass, PassError, Simplify, pass_named,
 };
 
 /// How long one pass took.
@@ -37,7 +37,9 @@ impl Pipeline {
                 // First, for no pass after it keeps layouts.
                 &LegalizeBitcast,
                 &CallInline,
+                &LegalizeOps,
                 &LegalizeBroadcast,
+                &LegalizeDynamic,
                 &Simplify,
                 &Cse,
                 &ConstantFold,
@@ -52,10 +54,17 @@ impl Pipeline {
         }
     }
 
-    /// Only what lowering needs: no bitcasts, no calls and no implicit broadcasting. Each instruction is a kernel.
+    /// Only what lowering needs: no bitcasts, no calls, no implicit broadcasting, and none of the ops that
+    /// others can say. Each instruction is a kernel.
     pub fn minimal() -> Pipeline {
         Pipeline {
-            passes: vec![&LegalizeBitcast, &CallInline, &LegalizeBroadcast],
+            passes: vec![
+                &LegalizeBitcast,
+                &CallInline,
+                &LegalizeOps,
+                &LegalizeBroadcast,
+                &LegalizeDynamic,
+            ],
         }
     }
 

@@ -32,7 +32,12 @@ pub(crate) struct Workspace {
     table: Vec<Pointer>,
     /// The arguments of the current kernel.
     pub(crate) args: Vec<Pointer>,
+    /// The counter behind `rng`.
+    random: u128,
 }
+
+/// The counter behind `rng` at the start of a run: that of XLA.
+const FIRST_RANDOM: u128 = 117_515_157;
 
 /// How much memory a [`Workspace`] needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +59,7 @@ impl Workspace {
             scratch: bytes(size.scratch)?,
             table: Vec::with_capacity(size.buffers),
             args: Vec::with_capacity(size.max_args),
+            random: FIRST_RANDOM,
         })
     }
 
@@ -66,6 +72,7 @@ impl Workspace {
         inputs: &[Array],
         outputs: &mut [Array],
     ) {
+        self.random = FIRST_RANDOM;
         let arena = self.arena.bytes_mut().as_mut_ptr();
         self.table.clear();
         self.table
@@ -79,6 +86,13 @@ impl Workspace {
                 // `Plan` has checked that the buffer lies in the arena, whose size fits in `usize`.
                 BufferKind::Temporary { offset } => Pointer(arena.wrapping_add(*offset as usize)),
             }));
+    }
+
+    /// The counter behind `rng`, which moves on by so much.
+    pub(crate) fn next_random(&mut self, delta: i64) -> u128 {
+        let state = self.random;
+        self.random = state.wrapping_add(i128::from(delta).cast_unsigned());
+        state
     }
 
     pub(crate) fn pointer(&self, buffer: BufferId) -> Pointer {

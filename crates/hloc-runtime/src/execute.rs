@@ -66,6 +66,13 @@ unsafe fn run_step(step: &Planned, workspace: &mut Workspace, pool: &WorkerPool)
             };
             routine.run(&inputs, &mut outputs, pool);
         }
+        Planned::NextRandom { delta, to } => {
+            let state = workspace.next_random(*delta);
+            // SAFETY: `Plan` has checked that the buffer may be written.
+            let target = unsafe { write(workspace, *to) };
+            // The low word first.
+            target.copy_from_slice(&state.to_le_bytes());
+        }
         Planned::Copy { from, to } => {
             let (source, target) = (workspace.pointer(from.buffer), workspace.pointer(*to));
             // SAFETY: both buffers have this size; `copy` permits overlap.

@@ -8,7 +8,7 @@ use hloc_jit::{CompiledKernels, KernelFn};
 use hloc_loops::ir::{
     Access, Buffer, BufferId, BufferKind, Kernel, LibraryCall, LibraryStep, Program, Step,
 };
-use hloc_loops::routine::RoutineCall;
+use hloc_loops::routine::{Routine as Asked, RoutineCall};
 
 use crate::RunError;
 use crate::buffers::WorkspaceSize;
@@ -33,6 +33,11 @@ pub(crate) enum Planned {
         routine: Box<dyn Routine>,
         inputs: Box<[Span]>,
         outputs: Box<[Span]>,
+    },
+    /// Writes the counter behind `rng` and moves it on.
+    NextRandom {
+        delta: i64,
+        to: Span,
     },
     Copy {
         from: Span,
@@ -259,6 +264,14 @@ impl Planner<'_> {
                 }
             }
             outputs.push(output);
+        }
+        if let (Asked::RngState { delta }, [to]) = (&call.routine, &outputs[..])
+            && to.bytes == 16
+        {
+            return Ok(Planned::NextRandom {
+                delta: *delta,
+                to: *to,
+            });
         }
         Ok(Planned::Routine {
             routine: crate::routine::plan(call, self.program, self.kernels)?,

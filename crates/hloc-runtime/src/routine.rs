@@ -34,6 +34,10 @@ pub(crate) fn plan(
         } => fft::plan(call, *fft_type, *dimensions)?,
         Asked::Convolution(asked) => convolution::plan(call, asked)?,
         Asked::RngBits { algorithm } => Box::new(RngBits::new(call, *algorithm)?),
+        // The step itself does it (`Planned::NextRandom`): a routine knows nothing of the run.
+        Asked::RngState { .. } => {
+            return Err(invalid("the counter of random numbers has two words"));
+        }
         Asked::Cholesky { lower } => linalg::plan_cholesky(call, *lower)?,
         Asked::TriangularSolve(asked) => linalg::plan_triangular(call, *asked)?,
         Asked::Lapack(asked) => linalg::plan_lapack(call, *asked)?,

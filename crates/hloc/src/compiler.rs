@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hloc_diag::Source;
+use hloc_diag::{Diagnostic, Source};
 use hloc_ir::Module;
 use hloc_passes::{PassError, Pipeline};
 use hloc_verify::{Rejected, VerifiedModule, verify_with};
@@ -170,7 +170,10 @@ impl Compiler {
         let pipeline = self.pipeline()?;
         verified.then(
             |times| &mut times.passes,
-            |module, _| pipeline.run(module, observer).map_err(pass_error),
+            |module, source| {
+                let optimized = pipeline.run(module, observer);
+                optimized.map_err(|error| pass_error(error, Some(source)))
+            },
         )
     }
 
@@ -178,7 +181,9 @@ impl Compiler {
         match &self.options.passes {
             PassSelection::All => Ok(Pipeline::default_pipeline()),
             PassSelection::None => Ok(Pipeline::minimal()),
-            PassSelection::Named(names) => Pipeline::from_names(names).map_err(pass_error),
+            PassSelection::Named(names) => {
+                Pipeline::from_names(names).map_err(|error| pass_error(error, None))
+            }
         }
     }
 
@@ -190,9 +195,16 @@ impl Compiler {
     }
 }
 
-fn pass_error(error: PassError) -> Error {
+fn pass_error(error: PassError, source: Option<&Arc<Source>>) -> Error {
+    let message = error.to_string();
     match error {
-        PassError::Unknown { .. } => Error::option(error.to_string()),
+        PassError::Unknown { .. } => Error::option(message),
+        PassError::Unsupported { span, .. } => match source {
+            Some(source) => {
+                Error::unsupported(source, Diagnostic::error("unsupported", message, span))
+            }
+            None => Error::option(message),
+        },
         PassError::Broke {
             pass,
             diagnostics,

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use hloc_ir::{ArrayShape, print_module};
 use hloc_jit::CompiledKernels;
 use hloc_loops::ir::{Program, Step};
-use hloc_runtime::{Runner, WorkerPool};
+use hloc_runtime::{RunError, Runner, WorkerPool};
 use hloc_tensor::Array;
 use hloc_verify::VerifiedModule;
 
 use crate::backend::Lowered;
+use crate::dynamic::DynamicSizes;
 use crate::{CompileTimes, Compiler, Error, Staged, format};
 
 /// A compiled program. It may be run any number of times, by several threads at once.
@@ -27,6 +28,7 @@ pub struct Executable {
     inner: hloc_runtime::Executable,
     module: VerifiedModule,
     times: CompileTimes,
+    dynamic: DynamicSizes,
 }
 
 /// One array that a program takes.
@@ -68,7 +70,11 @@ impl Executable {
     ) -> Result<Executable, Error> {
         let (Lowered { program, module }, kernels) = staged.value;
         let inner = hloc_runtime::Executable::with_pool(program, kernels, pool)?;
+        let inputs: Vec<ArrayShape> = inner.parameter_shapes().cloned().collect();
+        let outputs: Vec<ArrayShape> = inner.result_shapes().cloned().collect();
+        let dynamic = DynamicSizes::of(&module, &inputs, &outputs);
         Ok(Executable {
+            dynamic,
             inner,
             module,
             times: staged.times,
@@ -81,32 +87,60 @@ impl Executable {
     /// [`Error::is_argument_mismatch`] if number, element types or dimensions of the inputs are not those of
     /// [`Executable::parameters`].
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
-        Ok(self.inner.run(inputs)?)
+        if self.dynamic.is_empty() {
+            return Ok(self.inner.run(inputs)?);
+        }
+        let results = self.inner.run(&self.extended(inputs)?)?;
+        Ok(self.dynamic.cut(results).map_err(RunError::OutOfMemory)?)
+    }
+
+    /// The inputs with the sizes of their dynamic dimensions, where there are some.
+    fn extended(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+        let parameters = self.parameters();
+        if inputs.len() != parameters.len() {
+            return Err(RunError::WrongCount {
+                expected: parameters.len(),
+                given: inputs.len(),
+            }
+            .into());
+        }
+        let bounds: Vec<ArrayShape> = parameters.into_iter().map(|each| each.shape).collect();
+        let extended = self.dynamic.extended(inputs, &bounds);
+        Ok(extended.map_err(RunError::OutOfMemory)?)
     }
 
     /// A runner that keeps the results' memory from run to run.
     ///
+    /// Results with dynamic dimensions have their bounds there, and the real sizes follow as scalars.
+    ///
     /// # Errors
     /// As [`Executable::run`].
     pub fn runner(&self, inputs: Vec<Array>) -> Result<Runner<'_>, Error> {
+        let inputs = if self.dynamic.is_empty() {
+            inputs
+        } else {
+            self.extended(&inputs)?
+        };
         Ok(self.inner.runner(inputs)?)
     }
 
     /// The arrays that the program takes, tuples flattened.
     pub fn parameters(&self) -> Vec<Parameter> {
         let names = self.inner.parameter_names().iter();
+        let shapes = self.inner.parameter_shapes().cloned().collect();
         names
-            .zip(self.inner.parameter_shapes())
+            .zip(self.dynamic.parameters(shapes))
             .map(|(name, shape)| Parameter {
                 name: name.clone(),
-                shape: shape.clone(),
+                shape,
             })
             .collect()
     }
 
     /// Element types and dimensions of the arrays that the program gives, tuples flattened.
     pub fn results(&self) -> Vec<ArrayShape> {
-        self.inner.result_shapes().cloned().collect()
+        let shapes = self.inner.result_shapes().cloned().collect();
+        self.dynamic.results(shapes)
     }
 
     /// The most bytes that a run allocates: results, temporaries, and copies of operands.

@@ -41,6 +41,7 @@
 
 mod backend;
 mod compiler;
+mod dynamic;
 mod error;
 mod executable;
 mod format;

@@ -1,9 +1,9 @@
 //! `convert`, `bitcast-convert`, `reduce-precision` and `iota`.
 
 use hloc_ir::{ArrayShape, Op};
-use hloc_tensor::{Array, ElementClass, ElementType, row_major_strides};
+use hloc_tensor::{Array, ElementClass, row_major_strides};
 
-use super::{Operands, dimension, ensure, zeros};
+use super::{Operands, dimension, zeros};
 use crate::EvalError;
 use crate::scalar::{self, C128, Lane, Value};
 
@@ -19,45 +19,6 @@ pub(super) fn convert(operands: &Operands, shape: &ArrayShape) -> Result<Array, 
     let results = result.bytes_mut().chunks_exact_mut(to.size());
     for (bytes, x) in results.zip(x.bytes().chunks_exact(from.size())) {
         Value::read(from, x).converted(from, to).write(to, bytes);
-    }
-    Ok(result)
-}
-
-/// Floats to integers: truncated, then a step away from zero where the random bits are below the
-/// fraction, scaled to their width. NaN gives 0 and what is out of range the nearest integer.
-pub(super) fn stochastic(
-    op: &Op,
-    operands: &Operands,
-    shape: &ArrayShape,
-) -> Result<Array, EvalError> {
-    let (x, random) = (operands.array(0)?, operands.array(1)?);
-    let (from, bits, to) = (x.element_type(), random.element_type(), shape.element_type);
-    if !from.is_float() || !bits.is_unsigned_integer() || !to.is_integer() {
-        return Err(EvalError::unsupported(op, Some(to)));
-    }
-    ensure(
-        x.dims() == random.dims(),
-        "operand and random bits have different dimensions",
-    )?;
-    let mut result = zeros(to, x.dims())?;
-    let elements = x
-        .bytes()
-        .chunks_exact(from.size())
-        .zip(random.bytes().chunks_exact(bits.size()));
-    for (target, (x, random)) in result.bytes_mut().chunks_exact_mut(to.size()).zip(elements) {
-        let x = f64::read(from, x);
-        let whole = x.trunc();
-        // A power of two: the product is exact.
-        let threshold = ((x - whole).abs() * libm::exp2(bits.bits().into())).floor();
-        let up = (i128::read(bits, random) as f64) < threshold;
-        let rounded = if up {
-            whole + 1.0f64.copysign(x)
-        } else {
-            whole
-        };
-        Value::Float(rounded)
-            .converted(ElementType::F64, to)
-            .write(to, target);
     }
     Ok(result)
 }

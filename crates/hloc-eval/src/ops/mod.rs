@@ -1,11 +1,14 @@
 //! What each op computes from its operands' values.
 
+mod asynchronous;
 mod batch_norm;
 mod callee;
+mod collective;
 mod control;
 mod convert;
 mod convolution;
 mod dot;
+mod dot_variants;
 mod dynamic;
 mod elementwise;
 mod fft;
@@ -16,7 +19,9 @@ mod random;
 mod reduce;
 mod scan;
 mod scatter;
+mod sizes;
 mod sort;
+mod stochastic;
 mod walk;
 mod window;
 
@@ -25,41 +30,19 @@ use hloc_tensor::{Array, num_elements};
 
 use crate::evaluator::Evaluator;
 use crate::{EvalError, MAX_ARRAY_BYTES};
+pub(crate) use sizes::{is_dynamic, resolve};
 
 /// The ops that are only read, printed and checked.
 macro_rules! unsupported_ops {
     () => {
-        Op::AllGather { .. }
-            | Op::AllGatherDone {}
-            | Op::AllGatherStart { .. }
-            | Op::AllReduce { .. }
-            | Op::AllReduceDone {}
-            | Op::AllReduceStart { .. }
-            | Op::AllToAll { .. }
-            | Op::AsyncDone { .. }
-            | Op::AsyncStart { .. }
-            | Op::AsyncUpdate { .. }
-            | Op::CollectiveBroadcast { .. }
-            | Op::CollectivePermute { .. }
-            | Op::CollectivePermuteDone {}
-            | Op::CollectivePermuteStart { .. }
-            | Op::CopyDone {}
-            | Op::CopyStart { .. }
-            | Op::CustomCall { .. }
-            | Op::DynamicReshape {}
+        Op::CustomCall { .. }
             | Op::Infeed { .. }
             | Op::Outfeed { .. }
             | Op::RaggedAllToAll { .. }
-            | Op::RaggedDot { .. }
             | Op::Recv { .. }
             | Op::RecvDone { .. }
-            | Op::ReduceScatter { .. }
-            | Op::Rng { .. }
-            | Op::RngGetAndUpdateState { .. }
-            | Op::ScaledDot { .. }
             | Op::Send { .. }
             | Op::SendDone { .. }
-            | Op::SetDimensionSize { .. }
     };
 }
 
@@ -120,14 +103,13 @@ pub(crate) fn apply(
     shape: &Shape,
 ) -> Result<Literal, EvalError> {
     let mut x = Operands(operands);
-    refuse_dynamic(op, shape)?;
     match op {
         Op::Unary { op: unary, .. } => array(elementwise::unary(op, *unary, &x)),
         Op::Binary { .. } | Op::Ternary { .. } | Op::Compare { .. } => {
             array(elementwise::apply(op, &x, array_shape(shape)?))
         }
         Op::Convert {} => array(convert::convert(&x, array_shape(shape)?)),
-        Op::StochasticConvert {} => array(convert::stochastic(op, &x, array_shape(shape)?)),
+        Op::StochasticConvert {} => array(stochastic::convert(op, &x, array_shape(shape)?)),
         Op::BitcastConvert {} => array(convert::bitcast_convert(&x, array_shape(shape)?)),
         Op::ReducePrecision {
             exponent_bits,
@@ -143,6 +125,8 @@ pub(crate) fn apply(
         }
         Op::Reduce { .. } => reduce::reduce(evaluator, op, &x),
         Op::Dot { .. } => array(dot::dot(op, &x, array_shape(shape)?)),
+        Op::RaggedDot { .. } => array(dot_variants::ragged(op, &x, array_shape(shape)?)),
+        Op::ScaledDot { .. } => array(dot_variants::scaled(op, &x, array_shape(shape)?)),
         Op::Gather { .. } => array(gather::gather(op, &x, array_shape(shape)?)),
         Op::Scatter { .. } => scatter::scatter(evaluator, op, x),
         Op::While { .. } | Op::Conditional { .. } | Op::Call { .. } | Op::Fusion { .. } => {
@@ -174,9 +158,32 @@ pub(crate) fn apply(
         Op::TriangularSolve { .. } => array(linear_algebra::triangular_solve(op, &x)),
         Op::Fft { .. } => array(fft::fft(op, &x, array_shape(shape)?)),
         Op::RngBitGenerator { .. } => random::bits(op, &x, shape),
+        Op::Rng { .. } => array(random::rng(evaluator, op, &x, array_shape(shape)?)),
+        Op::RngGetAndUpdateState { delta } => array(random::next_state(evaluator, *delta)),
+        Op::AllGather { .. }
+        | Op::AllGatherDone {}
+        | Op::AllGatherStart { .. }
+        | Op::AllReduce { .. }
+        | Op::AllReduceDone {}
+        | Op::AllReduceStart { .. }
+        | Op::AllToAll { .. }
+        | Op::CollectiveBroadcast { .. }
+        | Op::CollectivePermute { .. }
+        | Op::CollectivePermuteDone {}
+        | Op::CollectivePermuteStart { .. }
+        | Op::ReduceScatter { .. } => collective::collective(op, x, shape),
+        Op::AsyncStart { .. }
+        | Op::AsyncUpdate { .. }
+        | Op::AsyncDone { .. }
+        | Op::CopyStart { .. }
+        | Op::CopyDone {} => asynchronous::apply(evaluator, op, x, shape),
         Op::BatchNormGrad { .. } | Op::BatchNormInference { .. } | Op::BatchNormTraining { .. } => {
             batch_norm::apply(op, &x)
         }
+        Op::SetDimensionSize { dimensions } => {
+            array(sizes::set_size(dimensions, &x, array_shape(shape)?))
+        }
+        Op::DynamicReshape {} => array(sizes::reshape(&x, array_shape(shape)?)),
         Op::GetDimensionSize { dimensions } => layout::dimension_size(dimensions, &x),
         unsupported_ops!() => Err(EvalError::unsupported(op, operand_type(&x, shape))),
     }
@@ -217,19 +224,6 @@ fn operand_type(operands: &Operands, shape: &Shape) -> Option<ElementType> {
         .map(Array::element_type)
         .ok()
         .or_else(|| shape.as_array().map(|shape| shape.element_type))
-}
-
-/// Arrays of the evaluator have the size their shape says.
-fn refuse_dynamic(op: &Op, shape: &Shape) -> Result<(), EvalError> {
-    let dynamic = |shape: &ArrayShape| shape.dynamic != 0 || shape.dims.iter().any(|dim| *dim < 0);
-    let leaves = shape.leaves();
-    let found = leaves
-        .iter()
-        .find_map(|leaf| leaf.as_array().filter(|shape| dynamic(shape)));
-    found.map_or(Ok(()), |shape| {
-        let form = format!("{} with dynamic dimensions", op.opcode());
-        Err(EvalError::unsupported_form(form, Some(shape.element_type)))
-    })
 }
 
 /// A new array of zeros, within the limit.

@@ -1,11 +1,121 @@
-//! `rng-bit-generator`: ThreeFry-2x32 and Philox-4x32, bit for bit.
+//! `rng-bit-generator`: ThreeFry-2x32 and Philox-4x32, bit for bit; `rng` with Philox under the counter
+//! that runs through the program.
 
-use hloc_ir::words::RngAlgorithm;
+use hloc_ir::words::{Distribution, RngAlgorithm};
 use hloc_ir::{ArrayShape, Literal, Op, Shape};
-use hloc_tensor::Array;
+use hloc_tensor::{Array, ElementType};
 
-use super::{Operands, zeros};
+use super::{Operands, count, zeros};
 use crate::EvalError;
+use crate::evaluator::Evaluator;
+use crate::scalar::{Lane, Value};
+
+/// The counter before it moves on, low word first.
+pub(super) fn next_state(evaluator: Evaluator<'_>, delta: i64) -> Result<Array, EvalError> {
+    // As wide as the counter, a negative number moves it back.
+    let state = evaluator.next_random(i128::from(delta).cast_unsigned());
+    Ok(Array::from_slice(
+        &[2],
+        &[state as u64, (state >> 64) as u64],
+    )?)
+}
+
+/// Random numbers between or around two numbers; `docs/numerics.md` has the rule.
+pub(super) fn rng(
+    evaluator: Evaluator<'_>,
+    op: &Op,
+    operands: &Operands,
+    shape: &ArrayShape,
+) -> Result<Array, EvalError> {
+    let Op::Rng { distribution } = op else {
+        return Err(EvalError::unsupported(op, None));
+    };
+    let ty = shape.element_type;
+    let parts = match distribution {
+        Distribution::Uniform => 1,
+        Distribution::Normal => 2,
+    };
+    if ty.is_complex() || (parts == 2 && !ty.is_float()) {
+        return Err(EvalError::unsupported(op, Some(ty)));
+    }
+    let (a, b) = (operands.array(0)?, operands.array(1)?);
+    let (a, b) = (Value::at(a, 0), Value::at(b, 0));
+    let mut result = zeros(ty, &shape.dims)?;
+    let elements = if shape.dims.contains(&0) {
+        0
+    } else {
+        count(&shape.dims)
+    };
+    let blocks = (elements * parts).div_ceil(2);
+    let state = evaluator.next_random(blocks as u128);
+    let mut words = (0..blocks).flat_map(|block| {
+        let [a, b, c, d] = philox_block(0, state.wrapping_add(block as u128));
+        [
+            u64::from(b) << 32 | u64::from(a),
+            u64::from(d) << 32 | u64::from(c),
+        ]
+    });
+    for bytes in result.bytes_mut().chunks_exact_mut(ty.size()) {
+        let mut word = || words.next().unwrap_or(0);
+        let value = match (distribution, a, b) {
+            (Distribution::Uniform, Value::Int(low), Value::Int(high)) => {
+                Value::Int(integer_between(low, high, word()))
+            }
+            (Distribution::Uniform, Value::Float(low), Value::Float(high)) => {
+                Value::Float(float_between(ty, low, high, word()))
+            }
+            (Distribution::Normal, Value::Float(mean), Value::Float(deviation)) => {
+                let standard = normal(ty, word(), word());
+                let wide = computed(ty);
+                let part = (standard * deviation).rounded(wide);
+                Value::Float((mean + part).rounded(wide))
+            }
+            _ => Value::Pred(word() >> 63 == 1),
+        };
+        value.write(ty, bytes);
+    }
+    Ok(result)
+}
+
+fn integer_between(low: i128, high: i128, word: u64) -> i128 {
+    match (high as u64).wrapping_sub(low as u64) {
+        0 => low,
+        count => (low as u64).wrapping_add(word % count).into(),
+    }
+}
+
+fn computed(ty: ElementType) -> ElementType {
+    if ty == ElementType::F64 {
+        ElementType::F64
+    } else {
+        ElementType::F32
+    }
+}
+
+/// The upper bits of a word as a number in 0..1.
+fn fraction(ty: ElementType, word: u64) -> f64 {
+    let digits = if ty == ElementType::F64 { 53 } else { 24 };
+    (word >> (64 - digits)) as f64 / (1u64 << digits) as f64
+}
+
+fn float_between(ty: ElementType, low: f64, high: f64, word: u64) -> f64 {
+    let wide = computed(ty);
+    let width = (high - low).rounded(wide);
+    let part = (fraction(ty, word) * width).rounded(wide);
+    let sum = (low + part).rounded(wide).rounded(ty);
+    if sum >= high { low } else { sum }
+}
+
+/// Box and Muller's transform of two words.
+fn normal(ty: ElementType, first: u64, second: u64) -> f64 {
+    let wide = computed(ty);
+    let u = 1.0 - fraction(ty, first);
+    let square = (libm::log(u).rounded(wide) * -2.0).rounded(wide);
+    let radius = libm::sqrt(square).rounded(wide);
+    let turn = std::f64::consts::TAU.rounded(wide);
+    let angle = (fraction(ty, second) * turn).rounded(wide);
+    (radius * libm::cos(angle).rounded(wide)).rounded(wide)
+}
 
 /// The new state and random bits.
 pub(super) fn bits(op: &Op, operands: &Operands, shape: &Shape) -> Result<Literal, EvalError> {

@@ -13,8 +13,10 @@ pub(super) type Origin = (InstrId, usize);
 pub(super) struct Analysis {
     /// Per instruction and array of its value: who made it.
     pub(super) origins: Vec<Vec<Origin>>,
-    /// Per instruction whether the root needs it.
+    /// Per instruction whether the root needs it, or it moves the counter behind `rng`.
     pub(super) needed: Vec<bool>,
+    /// Whether the computation moves that counter.
+    draws: bool,
     /// Per instruction and array: position of the last instruction that reads it; the root reads last.
     last_reads: Vec<Vec<usize>>,
 }
@@ -36,9 +38,13 @@ impl Analysis {
     fn of(module: &Module, computation: &Computation, callees: &[Analysis]) -> Analysis {
         let mut analysis = Analysis {
             origins: Vec::with_capacity(computation.instructions.len()),
-            needed: needed(computation),
+            needed: Vec::new(),
+            draws: false,
             last_reads: Vec::new(),
         };
+        let draws = |instruction: &Instruction| draws(instruction, callees);
+        analysis.needed = needed(computation, draws);
+        analysis.draws = computation.instructions.values().any(draws);
         for (id, instruction) in computation.instructions.iter() {
             let origins = analysis.origins_of(module, computation, callees, id, instruction);
             analysis.origins.push(origins);
@@ -174,12 +180,23 @@ fn is_alias(computation: &Computation, instruction: &Instruction) -> bool {
     true
 }
 
-/// Which instructions the root needs, directly or not.
-fn needed(computation: &Computation) -> Vec<bool> {
+/// Whether an instruction moves the counter behind `rng`, in what it calls too.
+fn draws(instruction: &Instruction, callees: &[Analysis]) -> bool {
+    if let Op::RngGetAndUpdateState { .. } = instruction.op {
+        return true;
+    }
+    let called = instruction.op.called_computations();
+    let mut called = called.iter().filter_map(|id| callees.get(id.index()));
+    called.any(|callee| callee.draws)
+}
+
+/// Which instructions the root needs, directly or not, or that `anyway` asks for.
+fn needed(computation: &Computation, anyway: impl Fn(&Instruction) -> bool) -> Vec<bool> {
     let mut needed = vec![false; computation.instructions.len()];
     needed[computation.root.index()] = true;
     for (id, instruction) in computation.instructions.iter().rev() {
-        if needed[id.index()] {
+        if needed[id.index()] || anyway(instruction) {
+            needed[id.index()] = true;
             for operand in &instruction.operands {
                 needed[operand.index()] = true;
             }

@@ -326,6 +326,9 @@ fn routine(instruction: &Instruction) -> Built<Option<Routine>> {
         let algorithm = *algorithm;
         return Ok(Some(Routine::RngBits { algorithm }));
     }
+    if let Op::RngGetAndUpdateState { delta } = &instruction.op {
+        return Ok(Some(Routine::RngState { delta: *delta }));
+    }
     if let Op::Cholesky { lower } = &instruction.op {
         return Ok(Some(Routine::Cholesky { lower: *lower }));
     }

@@ -6,7 +6,6 @@
 //! functions of indices ([`elemental`], [`movement`], [`computing`], [`reduce`]).
 
 mod analysis;
-mod asynchronous;
 mod batch_norm;
 mod builder;
 mod computing;
@@ -21,6 +20,7 @@ mod library;
 mod movement;
 mod order;
 mod reduce;
+mod refusal;
 mod region;
 mod scatter;
 mod select_scatter;
@@ -114,12 +114,6 @@ fn passes_operand_on(computation: &Computation, instruction: &Instruction) -> bo
     {
         return true;
     }
-    if exchanges_with_itself(&instruction.op) {
-        return instruction.operands.len() == 1
-            && computation.instructions[instruction.operands[0]]
-                .shape
-                .compatible(&instruction.shape);
-    }
     if let Op::CustomCall {
         custom_call_target, ..
     } = &instruction.op
@@ -139,28 +133,6 @@ fn passes_operand_on(computation: &Computation, instruction: &Instruction) -> bo
             }
             _ => false,
         };
-    }
-    false
-}
-
-/// Communication that gives each device its own operand back if there is no other device.
-fn exchanges_with_itself(op: &Op) -> bool {
-    if let Op::CollectivePermute {
-        source_target_pairs,
-        ..
-    } = op
-    {
-        return source_target_pairs.contains(&(0, 0));
-    }
-    if let Op::AllGather { .. }
-    | Op::AllReduce { .. }
-    | Op::AllReduceStart { .. }
-    | Op::AllReduceDone {}
-    | Op::AllToAll { .. }
-    | Op::CollectiveBroadcast { .. }
-    | Op::ReduceScatter { .. } = op
-    {
-        return true;
     }
     false
 }

@@ -8,6 +8,7 @@ use hloc_ir::{
 
 use super::analysis::Analysis;
 use super::builder::{ArgSource, Built};
+use super::refusal::refusal;
 use super::region::{Leaf, Leaves, Region};
 use super::{is_empty, is_virtual, leaf_of_tuple, leaf_shape, operand_id, passes_operand_on};
 use crate::error::LowerError;
@@ -209,8 +210,8 @@ impl<'m> Lowerer<'m> {
         if let Some(leaves) = self.library(region, id, instruction)? {
             return Ok(leaves);
         }
-        if let Some(leaves) = self.asynchronous(region, id, instruction)? {
-            return Ok(leaves);
+        if let Some(reason) = refusal(&instruction.op) {
+            return Err(LowerError::unsupported(instruction, reason));
         }
         if let Op::Call { to_apply, .. } = &instruction.op {
             self.inlined(region, id, *to_apply)
