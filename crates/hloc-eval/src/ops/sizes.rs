@@ -81,16 +81,30 @@ pub(crate) fn resolve(
         let slice = cut_slices(slice, &from, x.dims());
         return by_rule(evaluator, Op::Slice { slice }, operands, shape);
     }
-    if let Op::Gather { slice_sizes, .. } = op {
+    if let Op::DynamicSlice {
+        dynamic_slice_sizes: sizes,
+    }
+    | Op::Gather {
+        slice_sizes: sizes, ..
+    } = op
+    {
         let from = bounds(declared.first().copied().ok_or_else(|| unknown(op))?)?;
-        let sizes = slice_sizes.iter().zip(from.iter().zip(x.dims()));
-        let sizes = sizes.map(|(slice, (bound, size))| if slice == bound { *size } else { *slice });
-        let mut op = op.clone();
-        let sizes: Vec<i64> = sizes.collect();
-        if let Op::Gather { slice_sizes, .. } = &mut op {
-            *slice_sizes = sizes;
+        let sizes = windows(sizes, &from, x.dims());
+        if let Some(Literal::Array(x)) = operands.first_mut() {
+            let longest = x.dims().iter().zip(&sizes);
+            let longest: Vec<i64> = longest.map(|(size, window)| *size.max(window)).collect();
+            *x = resized(x, &longest)?;
         }
-        return by_rule(evaluator, op, operands, shape);
+        return by_rule(evaluator, with_windows(op, sizes), operands, shape);
+    }
+    if let Op::DynamicUpdateSlice {} = op {
+        let dims = x.dims().to_vec();
+        if let Some(Literal::Array(update)) = operands.get_mut(1) {
+            let kept = update.dims().iter().zip(&dims);
+            let kept: Vec<i64> = kept.map(|(size, most)| *size.min(most)).collect();
+            *update = resized(update, &kept)?;
+        }
+        return Ok(keep(static_shape(&dims)?));
     }
     if let Op::Transpose { .. }
     | Op::Reverse { .. }
@@ -165,6 +179,28 @@ fn is_elementwise(op: &Op) -> bool {
             | Op::StochasticConvert {}
             | Op::Map { .. }
     )
+}
+
+/// Sizes of slices: whole dimensions are whole, whatever their real sizes.
+fn windows(sizes: &[i64], bounds: &[i64], real: &[i64]) -> Vec<i64> {
+    let dims = sizes.iter().zip(bounds.iter().zip(real));
+    dims.map(|(window, (bound, size))| if window == bound { *size } else { *window })
+        .collect()
+}
+
+fn with_windows(op: &Op, sizes: Vec<i64>) -> Op {
+    let mut op = op.clone();
+    if let Op::DynamicSlice {
+        dynamic_slice_sizes: windows,
+    }
+    | Op::Gather {
+        slice_sizes: windows,
+        ..
+    } = &mut op
+    {
+        *windows = sizes;
+    }
+    op
 }
 
 fn unknown(op: &Op) -> EvalError {

@@ -136,6 +136,8 @@ impl Dynamic<'_> {
             self.reduce_window(region, id)
         } else if let Op::Dot { .. } = instruction.op {
             dot(region, id)
+        } else if let Op::Convolution { .. } = instruction.op {
+            super::convolution::convolution(region, id)
         } else if let Op::Sort {
             dimensions,
             to_apply,
@@ -391,7 +393,11 @@ fn padding_last(
 }
 
 /// How many windows fit: `floor((low + dilated(size) + high - dilated(window)) / stride) + 1`, or 0.
-fn window_count(make: &mut impl Make, size: InstrId, window: &hloc_ir::attr::WindowDim) -> InstrId {
+pub(super) fn window_count(
+    make: &mut impl Make,
+    size: InstrId,
+    window: &hloc_ir::attr::WindowDim,
+) -> InstrId {
     let mut number = |value: i64| make.scalar(i32::try_from(value).unwrap_or(i32::MAX));
     let extent = (window.size - 1) * window.window_dilation + 1;
     let rest = number(window.pad_low + window.pad_high - extent);

@@ -6,13 +6,15 @@
 //!
 //! Every dynamic dimension has a scalar with its real size; what lies behind is padding of any value. An op
 //! that combines elements along a dynamic dimension clears the padding first ([`masked`]); one that moves
-//! elements takes care that the padding stays behind ([`movement`]); sizes go into and out of loops and
+//! elements takes care that the padding stays behind ([`movement`], [`indexed`]); sizes go into and out of loops and
 //! branches with the arrays ([`control`]). The entry gets one more parameter for each dynamic dimension of
 //! its parameters and one more result for each of its results; the module attribute [`ATTRIBUTE`] says
 //! which. An op for which there is no rule is refused.
 
 mod control;
+mod convolution;
 mod entry;
+mod indexed;
 mod masked;
 mod movement;
 mod rules;

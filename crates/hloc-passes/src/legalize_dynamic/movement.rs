@@ -47,10 +47,8 @@ impl Dynamic<'_> {
         } else if let Op::Concatenate { dimensions } = &instruction.op {
             let at = dimension(dimensions);
             concatenated(region, id, at, &result)
-        } else if let Op::Gather { .. } = instruction.op {
-            gathered(region, id, &own, &result)?
         } else {
-            return Ok(None);
+            return self.indexed(region, id);
         };
         Ok(Some(sizes))
     }
@@ -403,53 +401,6 @@ fn concatenated(region: &mut Region<'_>, id: InstrId, at: usize, result: &ArrayS
     sizes[at] = Some(offset);
     region.rebuilt.replace(id, value);
     sizes
-}
-
-/// Slices of whole dynamic dimensions, at indices of which there may be a dynamic number.
-fn gathered(region: &mut Region<'_>, id: InstrId, own: &Sizes, result: &ArrayShape) -> Done<Sizes> {
-    let instruction = &region.rebuilt.old().instructions[id];
-    let Op::Gather {
-        offset_dims,
-        collapsed_slice_dims,
-        operand_batching_dims,
-        index_vector_dim,
-        slice_sizes,
-        ..
-    } = &instruction.op
-    else {
-        return region.refused(id, "it is no gather");
-    };
-    let bounds = region.rebuilt.old().instructions[instruction.operands[0]]
-        .shape
-        .as_array();
-    let bounds = bounds.map(|shape| shape.dims.clone()).unwrap_or_default();
-    let partial = own
-        .iter()
-        .enumerate()
-        .any(|(at, size)| size.is_some() && slice_sizes[at] != bounds[at]);
-    if partial {
-        return region.refused(id, "it takes parts along a dynamic dimension");
-    }
-    let gone = |at: i64| collapsed_slice_dims.contains(&at) || operand_batching_dims.contains(&at);
-    let kept = (0..own.len()).filter(|at| !gone(*at as i64));
-    let mut sizes: Sizes = vec![None; result.num_dims()];
-    for (place, at) in offset_dims.iter().zip(kept) {
-        sizes[*place as usize] = own[at];
-    }
-    let indices = region.sizes_of(instruction.operands[1]);
-    let batch = (0..indices.len()).filter(|at| *at as i64 != *index_vector_dim);
-    let places = (0..result.num_dims()).filter(|at| !offset_dims.contains(&(*at as i64)));
-    for (place, at) in places.zip(batch) {
-        sizes[place] = indices[at];
-    }
-    if let Some(Some(_)) = usize::try_from(*index_vector_dim)
-        .ok()
-        .and_then(|at| indices.get(at))
-    {
-        return region.refused(id, "index vectors have a dynamic length");
-    }
-    region.copy(id);
-    Ok(sizes)
 }
 
 #[cfg(test)]
