@@ -36,6 +36,8 @@ pub enum Engine {
     JitWithoutPasses,
     /// Compiled with all passes.
     Jit,
+    /// Compiled with all passes for every width of vectors and one thread or two: the same bits.
+    SameBits,
 }
 
 /// The cases of a folder in the manifest's order.
@@ -122,6 +124,7 @@ impl Case {
             .map(|(at, ty)| member(format!("in{at}"), ty))
             .collect::<Result<_, _>>()?;
         let outputs = match engine {
+            Engine::SameBits => return stages::same_bits(source.text(), &inputs),
             Engine::Evaluator => evaluate(&module, &shapes.parameters, inputs)?,
             Engine::JitWithoutPasses => {
                 stages::compile_and_run(source.text(), PassSelection::None, &inputs)?

@@ -12,11 +12,7 @@ const PROGRAMS: u64 = 400;
 
 #[test]
 fn random_programs_agree() {
-    let count = std::env::var("HLOC_RANDOM_PROGRAMS")
-        .ok()
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(PROGRAMS);
-    for seed in 0..count {
+    for seed in 0..count() {
         let program = program(seed);
         if let Err(error) = check(&program) {
             panic!(
@@ -25,6 +21,28 @@ fn random_programs_agree() {
             );
         }
     }
+}
+
+/// Wide vectors, one thread or two, the same bits.
+#[test]
+fn widths_and_threads_agree() {
+    for seed in 0..count() / 4 {
+        let program = program(0x5eed_0000 + seed);
+        let outcome = stages::same_bits(&program.text, &program.arguments);
+        if let Err(error) = outcome {
+            panic!(
+                "seed {seed}: {error}\n{}\narguments: {:?}",
+                program.text, program.arguments
+            );
+        }
+    }
+}
+
+fn count() -> u64 {
+    std::env::var("HLOC_RANDOM_PROGRAMS")
+        .ok()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(PROGRAMS)
 }
 
 fn check(program: &Program) -> Result<(), String> {

@@ -67,7 +67,8 @@ pub fn evaluate(module: &VerifiedModule, arguments: &[Literal]) -> Result<Litera
     hloc_eval::evaluate(module, arguments).map_err(|error| error.to_string())
 }
 
-/// Compiles a text with or without passes and runs it once; gives the flattened result.
+/// Compiles a text with or without passes, as the environment says, and runs it once; gives the flattened
+/// result.
 ///
 /// # Errors
 /// hloc's message.
@@ -76,9 +77,61 @@ pub fn compile_and_run(
     passes: hloc::PassSelection,
     arguments: &[Array],
 ) -> Result<Vec<Array>, String> {
-    let compiler = hloc::Compiler::new().passes(passes).threads(2);
+    let options = hloc::CompileOptions::from_environment().map_err(|error| error.to_string())?;
+    let options = hloc::CompileOptions {
+        passes,
+        threads: 2,
+        ..options
+    };
+    compile_and_run_with(text, options, arguments)
+}
+
+/// Compiles a text with these options and runs it once; gives the flattened result.
+///
+/// # Errors
+/// hloc's message.
+pub fn compile_and_run_with(
+    text: &str,
+    options: hloc::CompileOptions,
+    arguments: &[Array],
+) -> Result<Vec<Array>, String> {
+    let compiler = hloc::Compiler::new().options(options);
     let executable = compiler.compile(text).map_err(|error| error.to_string())?;
     executable.run(arguments).map_err(|error| error.to_string())
+}
+
+/// Compiles a text with all passes for every width of vectors and one thread or two; the results must have
+/// the same bits.
+///
+/// # Errors
+/// hloc's message, or which result differs where.
+pub fn same_bits(text: &str, arguments: &[Array]) -> Result<(), String> {
+    let widths = [
+        hloc::VectorWidth::Bits128,
+        hloc::VectorWidth::Bits256,
+        hloc::VectorWidth::Bits512,
+    ];
+    let mut first: Option<Vec<Array>> = None;
+    for vector_width in widths {
+        for threads in [1, 2] {
+            let options = hloc::CompileOptions {
+                vector_width,
+                threads,
+                ..hloc::CompileOptions::default()
+            };
+            let found = compile_and_run_with(text, options, arguments)?;
+            let expected = first.get_or_insert_with(|| found.clone());
+            let pairs = found.iter().zip(&*expected).enumerate();
+            for (number, (found, expected)) in pairs {
+                if found.bytes() != expected.bytes() {
+                    return Err(format!(
+                        "result {number} differs with {vector_width:?} and {threads} threads"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Arrays grouped into a literal of `shape`; `leaves` runs through them in order.

@@ -30,19 +30,19 @@ pub(crate) struct BuildArgs {
 
 impl BuildArgs {
     /// A compiler with these options.
-    pub(crate) fn compiler(&self) -> Compiler {
-        let defaults = self.language.compile_options();
-        Compiler::new().options(CompileOptions {
+    pub(crate) fn compiler(&self) -> anyhow::Result<Compiler> {
+        let defaults = self.language.compile_options()?;
+        Ok(Compiler::new().options(CompileOptions {
             threads: if self.threads == 0 {
                 defaults.threads
             } else {
                 self.threads
             },
             passes: pass_selection(self.passes.as_deref()),
-            baseline_cpu: self.baseline_cpu,
+            baseline_cpu: self.baseline_cpu || defaults.baseline_cpu,
             vectorize: !self.no_vectors,
             ..defaults
-        })
+        }))
     }
 }
 

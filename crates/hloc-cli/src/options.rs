@@ -101,21 +101,21 @@ pub(crate) struct LanguageArgs {
 }
 
 impl LanguageArgs {
-    /// The default options for this language.
-    pub(crate) fn compile_options(self) -> CompileOptions {
-        CompileOptions {
+    /// The options for this language, and what the environment says.
+    pub(crate) fn compile_options(self) -> anyhow::Result<CompileOptions> {
+        Ok(CompileOptions {
             dialect: match self.dialect {
                 DialectChoice::Hloc => Dialect::Hloc,
                 DialectChoice::Xla => Dialect::Xla,
             },
             permit_unsorted_broadcast: self.permit_unsorted_broadcast,
-            ..CompileOptions::default()
-        }
+            ..CompileOptions::from_environment()?
+        })
     }
 
     /// A compiler for this language.
-    pub(crate) fn compiler(self) -> Compiler {
-        Compiler::new().options(self.compile_options())
+    pub(crate) fn compiler(self) -> anyhow::Result<Compiler> {
+        Ok(Compiler::new().options(self.compile_options()?))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::LibCall;
-use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
@@ -15,8 +15,9 @@ use hloc_loops::ir::{Kernel, KernelId, LoopKind, Program, Stmt};
 use rayon::prelude::*;
 
 use crate::error::JitError;
-use crate::kernel::{CompiledKernel, Target, compile_kernel, emit_kernel};
+use crate::kernel::{CompiledKernel, Lanes, Target, compile_kernel, emit_kernel};
 use crate::memory::{CodeMemory, KernelFn};
+use crate::retarget::{Wide, listing};
 use crate::runtime::Helper;
 use crate::support;
 
@@ -27,6 +28,8 @@ pub struct JitOptions {
     pub baseline_cpu: bool,
     /// Compile vector loops to vector code.
     pub vectorize: bool,
+    /// How wide vectors may be.
+    pub width: VectorWidth,
     /// Threads that compile: 1 compiles in the calling thread, anything else uses the shared pool.
     pub threads: usize,
 }
@@ -37,9 +40,34 @@ impl Default for JitOptions {
         JitOptions {
             baseline_cpu: false,
             vectorize: true,
+            width: VectorWidth::Auto,
             threads: 0,
         }
     }
+}
+
+/// How wide vectors may be. Results have the same bits for any width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum VectorWidth {
+    /// As wide as this processor has them: 512 bits with AVX-512 F, VL, DQ and BW, else 256 with AVX2, else
+    /// 128.
+    #[default]
+    Auto,
+    /// 128 bits.
+    Bits128,
+    /// At most 256 bits.
+    Bits256,
+    /// At most 512 bits.
+    Bits512,
+}
+
+/// How a kernel's vector loops were compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelWidth {
+    /// Bits of its vectors, at least 128.
+    pub bits: u32,
+    /// Why wider code was refused, if it was tried.
+    pub refusal: Option<String>,
 }
 
 /// The machine code of a program's kernels. Dropping it frees the code.
@@ -47,6 +75,8 @@ pub struct CompiledKernels {
     memory: CodeMemory,
     /// Position of each kernel's function.
     entries: SideTable<KernelId, Option<usize>>,
+    /// By position.
+    widths: Vec<KernelWidth>,
     code_bytes: usize,
 }
 
@@ -66,6 +96,17 @@ impl CompiledKernels {
     pub fn entry(&self, kernel: KernelId) -> KernelFn {
         self.entries[kernel]
             .and_then(|at| self.memory.entry(at))
+            .expect("every kernel of the program was compiled")
+    }
+
+    /// How wide a kernel's vectors are: 512 bits where the processor has them and the kernel has loops that
+    /// long.
+    ///
+    /// # Panics
+    /// If `kernel` is not of the program that was compiled.
+    pub fn width(&self, kernel: KernelId) -> &KernelWidth {
+        self.entries[kernel]
+            .and_then(|at| self.widths.get(at))
             .expect("every kernel of the program was compiled")
     }
 
@@ -104,20 +145,33 @@ pub fn compile_kernels(
     let target = target(&mut module, options)?;
     let (distinct, entries) = distinct_kernels(program);
     let compiled = compile_all(&distinct, &target, options)?;
-    let mut functions = Vec::new();
+    let (mut functions, mut widths) = (Vec::new(), Vec::new());
     let mut code_bytes = 0;
     for (at, (kernel, code)) in distinct.iter().zip(&compiled).enumerate() {
         let name = format!("kernel_{at}");
         let (id, size) = define(&mut module, &name, kernel, code, &target)?;
         functions.push(id);
+        widths.push(width(code, &target));
         code_bytes += size;
     }
     module.finalize_definitions().map_err(host_error)?;
     Ok(CompiledKernels {
         memory: CodeMemory::new(module, &functions),
         entries,
+        widths,
         code_bytes,
     })
+}
+
+fn width(code: &CompiledKernel, target: &Target) -> KernelWidth {
+    let factor = match (&code.widened, target.wide) {
+        (Some(_), Some(wide)) => wide.factor(),
+        (Some(_) | None, _) => 1,
+    };
+    KernelWidth {
+        bits: 128 * factor,
+        refusal: code.refusal.as_ref().map(ToString::to_string),
+    }
 }
 
 /// The kernels without those that equal an earlier one but for names, and the position of each.
@@ -193,16 +247,25 @@ fn define(
         });
     };
     let relocs = code.buffer.relocs().iter();
-    let relocs: Vec<ModuleReloc> = relocs
+    let mut relocs: Vec<ModuleReloc> = relocs
         .map(|reloc| ModuleReloc::from_mach_reloc(reloc, &compiled.context.func, id))
         .collect();
+    let bytes = match &compiled.widened {
+        Some(widened) => {
+            for (reloc, offset) in relocs.iter_mut().zip(&widened.relocations) {
+                reloc.offset = *offset;
+            }
+            &widened.code[..]
+        }
+        None => code.code_buffer(),
+    };
     let alignment = u64::from(code.buffer.alignment)
         .max(u64::from(target.isa.function_alignment().minimum))
         .max(64);
     module
-        .define_function_bytes(id, alignment, code.code_buffer(), &relocs)
+        .define_function_bytes(id, alignment, bytes, &relocs)
         .map_err(codegen)?;
-    Ok((id, code.code_buffer().len()))
+    Ok((id, bytes.len()))
 }
 
 /// Declares the helpers in a fresh module and collects what kernels are compiled for.
@@ -218,10 +281,45 @@ fn target(module: &mut dyn Module, options: &JitOptions) -> Result<Target, JitEr
         helpers.push(id.as_u32());
     }
     Ok(Target {
+        wide: wide(options, &isa),
         isa,
         vectorize: options.vectorize,
         helpers,
     })
+}
+
+/// What vector code is retargeted to: what the options allow and the processor has.
+fn wide(options: &JitOptions, isa: &OwnedTargetIsa) -> Option<Wide> {
+    // Elsewhere the registers that calls leave alone would be wider than Cranelift knows.
+    let is_known = isa.default_call_conv() == CallConv::SystemV;
+    if options.baseline_cpu || !options.vectorize || !is_known {
+        return None;
+    }
+    let widest = widest();
+    match options.width {
+        VectorWidth::Auto | VectorWidth::Bits512 => widest,
+        VectorWidth::Bits256 => widest.map(|_| Wide::Bits256),
+        VectorWidth::Bits128 => None,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn widest() -> Option<Wide> {
+    let has_avx2 = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma");
+    let has_avx512 = std::is_x86_feature_detected!("avx512f")
+        && std::is_x86_feature_detected!("avx512vl")
+        && std::is_x86_feature_detected!("avx512dq")
+        && std::is_x86_feature_detected!("avx512bw");
+    match (has_avx2, has_avx512) {
+        (true, true) => Some(Wide::Bits512),
+        (true, false) => Some(Wide::Bits256),
+        (false, _) => None,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn widest() -> Option<Wide> {
+    None
 }
 
 fn host_error(error: ModuleError) -> JitError {
@@ -283,8 +381,10 @@ fn libcall_symbol(call: LibCall) -> String {
 
 /// A target for dumps of single kernels, with helpers numbered as in a module.
 fn dump_target(options: &JitOptions) -> Result<Target, JitError> {
+    let isa = host_isa(options, false)?;
     Ok(Target {
-        isa: host_isa(options, false)?,
+        wide: wide(options, &isa),
+        isa,
         vectorize: options.vectorize,
         helpers: (0u32..).take(Helper::ALL.len()).collect(),
     })
@@ -300,12 +400,12 @@ pub fn clif_text(kernel: &Kernel, options: &JitOptions) -> Result<String, JitErr
     support::check(kernel)?;
     let target = dump_target(options)?;
     let mut context = Context::new();
-    emit_kernel(
-        kernel,
-        &target,
-        &mut context,
-        &mut FunctionBuilderContext::new(),
-    )?;
+    let mut builder = FunctionBuilderContext::new();
+    let factor = target.wide.map_or(1, Wide::factor);
+    let lanes = emit_kernel(kernel, &target, factor, &mut context, &mut builder)?;
+    if factor > 1 && lanes != Lanes::Wide {
+        emit_kernel(kernel, &target, 1, &mut context, &mut builder)?;
+    }
     let mut text = heading(kernel, &context);
     text.push_str(&context.func.display().to_string());
     Ok(text)
@@ -320,6 +420,10 @@ pub fn asm_text(kernel: &Kernel, options: &JitOptions) -> Result<String, JitErro
     let target = dump_target(options)?;
     let compiled = compile_kernel(kernel, &target, &mut FunctionBuilderContext::new(), true)?;
     let mut text = heading(kernel, &compiled.context);
+    if let Some(widened) = &compiled.widened {
+        text.push_str(&listing(&widened.code));
+        return Ok(text);
+    }
     let code = compiled.context.compiled_code();
     if let Some(listing) = code.and_then(|code| code.vcode.as_deref()) {
         text.push_str(listing);

@@ -15,6 +15,7 @@ use hloc_loops::ir::{Access, Kernel, ParamId, ValueId, VarId};
 
 use crate::error::JitError;
 use crate::repr::Reg;
+use crate::retarget::{self, Narrow, Refusal, Wide, Widened};
 use crate::runtime::Helper;
 
 /// What every kernel of a program is compiled for.
@@ -23,6 +24,8 @@ pub(crate) struct Target {
     pub(crate) isa: OwnedTargetIsa,
     /// Whether vector loops become vector code.
     pub(crate) vectorize: bool,
+    /// What vector code is retargeted to.
+    pub(crate) wide: Option<Wide>,
     /// Name of each helper in the module, by position in [`Helper::ALL`].
     pub(crate) helpers: Vec<u32>,
 }
@@ -43,6 +46,10 @@ impl Target {
 pub(crate) struct CompiledKernel {
     /// The function before compilation, to resolve its relocations.
     pub(crate) context: Context,
+    /// Its wide code.
+    pub(crate) widened: Option<Widened>,
+    /// Why it has no wide code although it has loops that could be wide.
+    pub(crate) refusal: Option<Refusal>,
 }
 
 /// The state of one function's emission.
@@ -63,23 +70,42 @@ pub(crate) struct Emitter<'a, 'f> {
     pub(crate) range: (Value, Value),
     helper_refs: BTreeMap<usize, FuncRef>,
     complex_slot: Option<StackSlot>,
+    lanes_slot: Option<StackSlot>,
     /// Whether vector loops become vector code here. Not in what is left over of a loop in lanes, so that
     /// loops inside it take the same order there.
     pub(crate) vectorize: bool,
     /// How many conditions surround what is emitted.
     pub(crate) conditions: u32,
+    /// How many 128-bit vectors one vector of a wide loop holds; 1 in a kernel that is not retargeted.
+    pub(crate) factor: u32,
+    /// Whether a wide loop was emitted.
+    pub(crate) has_wide: bool,
+    /// Whether something was emitted that moves elements between lanes.
+    pub(crate) crosses_lanes: bool,
 }
 
-/// Emits `kernel` into `context`.
+/// What the vectors of an emitted kernel allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lanes {
+    /// No loop fills wide vectors.
+    Narrow,
+    /// Some loops fill wide vectors, but others move elements between lanes.
+    Crossing,
+    /// The code can be retargeted.
+    Wide,
+}
+
+/// Emits `kernel` into `context`, for vectors of `factor` times 128 bits; gives what it made of that.
 ///
 /// # Errors
 /// Unsupported ops and malformed kernels.
 pub(crate) fn emit_kernel(
     kernel: &Kernel,
     target: &Target,
+    factor: u32,
     context: &mut Context,
     builder_context: &mut FunctionBuilderContext,
-) -> Result<(), JitError> {
+) -> Result<Lanes, JitError> {
     context.clear();
     context.func = Function::with_name_signature(UserFuncName::user(0, 0), target.signature());
     let mut b = FunctionBuilder::new(&mut context.func, builder_context);
@@ -104,13 +130,22 @@ pub(crate) fn emit_kernel(
         range: (begin, end),
         helper_refs: BTreeMap::new(),
         complex_slot: None,
+        lanes_slot: None,
         vectorize: target.vectorize,
         conditions: 0,
+        factor,
+        has_wide: false,
+        crosses_lanes: false,
     };
     emitter.block(&kernel.body)?;
     emitter.b.ins().return_(&[]);
+    let lanes = match (emitter.has_wide, emitter.crosses_lanes) {
+        (false, _) => Lanes::Narrow,
+        (true, true) => Lanes::Crossing,
+        (true, false) => Lanes::Wide,
+    };
     emitter.b.finalize(target.isa.frontend_config());
-    Ok(())
+    Ok(lanes)
 }
 
 /// The pointers of the buffers. They do not change while the kernel runs.
@@ -129,7 +164,8 @@ fn load_bases(
         .collect()
 }
 
-/// Emits and compiles `kernel`.
+/// Emits and compiles `kernel`: to wide code if it has loops for it and the retargeter knows all of its
+/// instructions.
 ///
 /// # Errors
 /// As [`emit_kernel`], and what Cranelift refuses.
@@ -139,21 +175,78 @@ pub(crate) fn compile_kernel(
     builder_context: &mut FunctionBuilderContext,
     disassemble: bool,
 ) -> Result<CompiledKernel, JitError> {
-    let mut context = Context::new();
-    emit_kernel(kernel, target, &mut context, builder_context)?;
-    context.set_disasm(disassemble);
-    let result = context.compile(&*target.isa, &mut ControlPlane::default());
-    match result
-        .map(|_| ())
-        .map_err(|error| format!("{:?}", error.inner))
-    {
-        Ok(()) => Ok(CompiledKernel { context }),
-        Err(message) => Err(JitError::Codegen {
-            kernel: kernel.name.clone(),
-            message,
-            span: kernel.span,
-        }),
+    let mut refusal = None;
+    if let Some(wide) = target.wide {
+        let mut context = Context::new();
+        let widened =
+            match emit_kernel(kernel, target, wide.factor(), &mut context, builder_context)? {
+                Lanes::Narrow => None,
+                Lanes::Crossing => Some(Err(Refusal::Crossing)),
+                Lanes::Wide => {
+                    compile(kernel, target, &mut context)?;
+                    Some(widened(&context, wide))
+                }
+            };
+        match widened {
+            Some(Ok(code)) => {
+                return Ok(CompiledKernel {
+                    context,
+                    widened: Some(code),
+                    refusal: None,
+                });
+            }
+            Some(Err(reason)) => refusal = Some(reason),
+            None => {}
+        }
     }
+    let mut context = Context::new();
+    emit_kernel(kernel, target, 1, &mut context, builder_context)?;
+    context.set_disasm(disassemble);
+    compile(kernel, target, &mut context)?;
+    Ok(CompiledKernel {
+        context,
+        widened: None,
+        refusal,
+    })
+}
+
+fn compile(kernel: &Kernel, target: &Target, context: &mut Context) -> Result<(), JitError> {
+    let result = context.compile(&*target.isa, &mut ControlPlane::default());
+    let result = result
+        .map(|_| ())
+        .map_err(|error| format!("{:?}", error.inner));
+    result.map_err(|message| JitError::Codegen {
+        kernel: kernel.name.clone(),
+        message,
+        span: kernel.span,
+    })
+}
+
+/// The wide code of a compiled function.
+fn widened(context: &Context, wide: Wide) -> Result<Widened, Refusal> {
+    let Some(code) = context.compiled_code() else {
+        return Err(Refusal::Decode(0));
+    };
+    let relocations: Vec<u32> = code
+        .buffer
+        .relocs()
+        .iter()
+        .map(|each| each.offset)
+        .collect();
+    let mut slots = 0;
+    if let Some(layout) = code.buffer.frame_layout() {
+        for (slot, data) in context.func.sized_stack_slots.iter() {
+            slots = slots.max(layout.stackslots[slot].offset + data.size);
+        }
+    } else if !context.func.sized_stack_slots.is_empty() {
+        return Err(Refusal::Frame(0));
+    }
+    let narrow = Narrow {
+        code: code.code_buffer(),
+        relocations: &relocations,
+        slots,
+    };
+    retarget::widen(&narrow, wide)
 }
 
 impl Emitter<'_, '_> {
@@ -275,6 +368,20 @@ impl Emitter<'_, '_> {
         let re = self.b.ins().load(types::F64, flags, address, 0);
         let im = self.b.ins().load(types::F64, flags, address, 8);
         Reg::Pair(re, im)
+    }
+
+    /// The address of a place on the stack for one vector.
+    pub(crate) fn lanes_address(&mut self) -> Value {
+        let slot = match self.lanes_slot {
+            Some(slot) => slot,
+            None => {
+                let size = 16 * self.factor;
+                let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 4);
+                *self.lanes_slot.insert(self.b.create_sized_stack_slot(data))
+            }
+        };
+        let pointer = self.target.isa.pointer_type();
+        self.b.ins().stack_addr(pointer, slot, 0)
     }
 
     fn helper_ref(&mut self, helper: Helper) -> FuncRef {

@@ -11,6 +11,7 @@ mod kernel;
 mod math;
 mod memory;
 mod repr;
+mod retarget;
 mod runtime;
 mod scalar;
 mod stmt;
@@ -20,8 +21,8 @@ mod tests;
 mod vector;
 
 pub use compile::{
-    CompiledKernels, JitOptions, asm_text, clif_text, compile_kernels, object_bytes,
-    parallel_extent,
+    CompiledKernels, JitOptions, KernelWidth, VectorWidth, asm_text, clif_text, compile_kernels,
+    object_bytes, parallel_extent,
 };
 pub use error::JitError;
 pub use memory::KernelFn;

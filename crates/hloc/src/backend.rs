@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hloc_diag::{Diagnostic, Source};
 use hloc_ir::print_module;
-use hloc_jit::{JitError, JitOptions, compile_kernels};
+use hloc_jit::{CompiledKernels, JitError, JitOptions, VectorWidth, compile_kernels};
 use hloc_loops::LowerError;
 use hloc_loops::ir::Program;
 use hloc_runtime::WorkerPool;
@@ -20,6 +20,16 @@ pub struct Lowered {
     pub program: Program,
     /// The optimized module.
     pub module: VerifiedModule,
+}
+
+/// A program with the machine code of its kernels.
+pub(crate) struct Emitted {
+    /// What will run.
+    pub(crate) lowered: Lowered,
+    /// Its machine code.
+    pub(crate) kernels: CompiledKernels,
+    /// The same with 128-bit vectors, to compare with.
+    pub(crate) narrow: Option<CompiledKernels>,
 }
 
 impl Compiler {
@@ -74,12 +84,25 @@ impl Compiler {
     /// fails.
     pub fn emit(&self, lowered: Staged<Lowered>) -> Result<Executable, Error> {
         let options = self.jit_options();
+        let check_width = self.current_options().check_width;
         let staged = lowered.then(
             |times| &mut times.emit,
             |lowered, source| {
-                let kernels = compile_kernels(&lowered.program, &options)
-                    .map_err(|error| jit_error(error, &lowered.module, source))?;
-                Ok((lowered, kernels))
+                let compile = |options: &JitOptions| {
+                    compile_kernels(&lowered.program, options)
+                        .map_err(|error| jit_error(error, &lowered.module, source))
+                };
+                let kernels = compile(&options)?;
+                let narrow = JitOptions {
+                    width: VectorWidth::Bits128,
+                    ..options
+                };
+                let narrow = check_width.then(|| compile(&narrow)).transpose()?;
+                Ok(Emitted {
+                    lowered,
+                    kernels,
+                    narrow,
+                })
             },
         )?;
         let pool = WorkerPool::new(self.current_options().threads);
@@ -105,6 +128,7 @@ impl Compiler {
         JitOptions {
             baseline_cpu: options.baseline_cpu,
             vectorize: options.vectorize,
+            width: options.vector_width,
             ..JitOptions::default()
         }
     }

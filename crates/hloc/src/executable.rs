@@ -4,13 +4,13 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 
 use hloc_ir::{ArrayShape, print_module};
-use hloc_jit::CompiledKernels;
+use hloc_jit::KernelWidth;
 use hloc_loops::ir::{Program, Step};
 use hloc_runtime::{RunError, Runner, WorkerPool};
 use hloc_tensor::Array;
 use hloc_verify::VerifiedModule;
 
-use crate::backend::Lowered;
+use crate::backend::{Emitted, Lowered};
 use crate::dynamic::DynamicSizes;
 use crate::{CompileTimes, Compiler, Error, Staged, format};
 
@@ -26,6 +26,8 @@ use crate::{CompileTimes, Compiler, Error, Staged, format};
 #[derive(Debug)]
 pub struct Executable {
     inner: hloc_runtime::Executable,
+    /// The same with 128-bit vectors, to compare with.
+    narrow: Option<hloc_runtime::Executable>,
     module: VerifiedModule,
     times: CompileTimes,
     dynamic: DynamicSizes,
@@ -65,10 +67,21 @@ pub struct Stats {
 
 impl Executable {
     pub(crate) fn assemble(
-        staged: Staged<(Lowered, CompiledKernels)>,
+        staged: Staged<Emitted>,
         pool: Arc<WorkerPool>,
     ) -> Result<Executable, Error> {
-        let (Lowered { program, module }, kernels) = staged.value;
+        let Emitted {
+            lowered: Lowered { program, module },
+            kernels,
+            narrow,
+        } = staged.value;
+        let narrow = match narrow {
+            Some(kernels) => {
+                let (program, pool) = (program.clone(), Arc::clone(&pool));
+                Some(hloc_runtime::Executable::with_pool(program, kernels, pool)?)
+            }
+            None => None,
+        };
         let inner = hloc_runtime::Executable::with_pool(program, kernels, pool)?;
         let inputs: Vec<ArrayShape> = inner.parameter_shapes().cloned().collect();
         let outputs: Vec<ArrayShape> = inner.result_shapes().cloned().collect();
@@ -76,6 +89,7 @@ impl Executable {
         Ok(Executable {
             dynamic,
             inner,
+            narrow,
             module,
             times: staged.times,
         })
@@ -85,12 +99,15 @@ impl Executable {
     ///
     /// # Errors
     /// [`Error::is_argument_mismatch`] if number, element types or dimensions of the inputs are not those of
-    /// [`Executable::parameters`].
+    /// [`Executable::parameters`]; [`Error::is_internal`] if [`CompileOptions::check_width`] finds a
+    /// difference.
+    ///
+    /// [`CompileOptions::check_width`]: crate::CompileOptions::check_width
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
         if self.dynamic.is_empty() {
-            return Ok(self.inner.run(inputs)?);
+            return self.run_extended(inputs);
         }
-        let results = self.inner.run(&self.extended(inputs)?)?;
+        let results = self.run_extended(&self.extended(inputs)?)?;
         Ok(self.dynamic.cut(results).map_err(RunError::OutOfMemory)?)
     }
 
@@ -109,18 +126,45 @@ impl Executable {
         Ok(extended.map_err(RunError::OutOfMemory)?)
     }
 
+    /// Runs on inputs with all sizes.
+    fn run_extended(&self, inputs: &[Array]) -> Result<Vec<Array>, Error> {
+        let results = self.inner.run(inputs)?;
+        if let Some(narrow) = &self.narrow {
+            self.check_width(&results, &narrow.run(inputs)?)?;
+        }
+        Ok(results)
+    }
+
+    /// Compares with what 128-bit vectors give.
+    fn check_width(&self, results: &[Array], narrow: &[Array]) -> Result<(), Error> {
+        let pairs = results.iter().zip(narrow);
+        let differs =
+            |(_, (wide, narrow)): &(usize, (&Array, &Array))| wide.bytes() != narrow.bytes();
+        match pairs.enumerate().find(differs) {
+            None => Ok(()),
+            Some((number, _)) => Err(Error::internal(
+                "emit",
+                format!("result {number} has other bits than with 128-bit vectors"),
+                Some(print_module(&self.module)),
+            )),
+        }
+    }
+
     /// A runner that keeps the results' memory from run to run.
     ///
     /// Results with dynamic dimensions have their bounds there, and the real sizes follow as scalars.
     ///
     /// # Errors
-    /// As [`Executable::run`].
+    /// As [`Executable::run`]; runs of the runner are not checked, but one run before them is.
     pub fn runner(&self, inputs: Vec<Array>) -> Result<Runner<'_>, Error> {
         let inputs = if self.dynamic.is_empty() {
             inputs
         } else {
             self.extended(&inputs)?
         };
+        if self.narrow.is_some() {
+            self.run_extended(&inputs)?;
+        }
         Ok(self.inner.runner(inputs)?)
     }
 
@@ -171,6 +215,13 @@ impl Executable {
             peak_buffer_bytes: self.inner.peak_buffer_bytes(),
             constant_bytes: self.inner.constant_bytes(),
         }
+    }
+
+    /// How wide the vectors of each kernel are, in the order of [`Program::kernels`].
+    pub fn widths(&self) -> Vec<KernelWidth> {
+        let kernels = self.inner.program().kernels.ids();
+        let width = |kernel| self.inner.kernels().width(kernel).clone();
+        kernels.map(width).collect()
     }
 
     /// Bytes of machine code.

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+pub use hloc_jit::VectorWidth;
 pub use hloc_verify::Dialect;
+
+use crate::Error;
 
 /// Which passes run between verifying and lowering.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +34,10 @@ pub struct CompileOptions {
     pub baseline_cpu: bool,
     /// Emit vector instructions where strides allow.
     pub vectorize: bool,
+    /// How wide vectors may be. Results have the same bits for any width.
+    pub vector_width: VectorWidth,
+    /// Compile once more with 128-bit vectors, run both, and report results that differ as a mistake of hloc.
+    pub check_width: bool,
 }
 
 impl Default for CompileOptions {
@@ -43,8 +50,61 @@ impl Default for CompileOptions {
             permit_unsorted_broadcast: false,
             baseline_cpu: false,
             vectorize: true,
+            vector_width: VectorWidth::Auto,
+            check_width: false,
         }
     }
+}
+
+impl CompileOptions {
+    /// The default options as environment variables change them.
+    ///
+    /// | variable | values |
+    /// |---|---|
+    /// | `HLOC_VECTOR_WIDTH` | `128`, `256`, `512`: [`CompileOptions::vector_width`] |
+    /// | `HLOC_CPU` | `baseline`, `native`: [`CompileOptions::baseline_cpu`] |
+    /// | `HLOC_CHECK_WIDTH` | `0`, `1`: [`CompileOptions::check_width`] |
+    ///
+    /// Nothing else in hloc reads the environment.
+    ///
+    /// # Errors
+    /// [`Error::is_invalid_option`] for any other value.
+    pub fn from_environment() -> Result<CompileOptions, Error> {
+        let defaults = CompileOptions::default();
+        Ok(CompileOptions {
+            vector_width: variable(
+                "HLOC_VECTOR_WIDTH",
+                &[
+                    ("128", VectorWidth::Bits128),
+                    ("256", VectorWidth::Bits256),
+                    ("512", VectorWidth::Bits512),
+                ],
+            )?
+            .unwrap_or(defaults.vector_width),
+            baseline_cpu: variable("HLOC_CPU", &[("native", false), ("baseline", true)])?
+                .unwrap_or(defaults.baseline_cpu),
+            check_width: variable("HLOC_CHECK_WIDTH", &[("0", false), ("1", true)])?
+                .unwrap_or(defaults.check_width),
+            ..defaults
+        })
+    }
+}
+
+/// The value of an environment variable, `None` if it is unset or empty.
+fn variable<T: Copy>(name: &str, values: &[(&str, T)]) -> Result<Option<T>, Error> {
+    let Some(found) = std::env::var_os(name).filter(|found| !found.is_empty()) else {
+        return Ok(None);
+    };
+    let known = values.iter().find(|(value, _)| found == *value);
+    if let Some((_, value)) = known {
+        return Ok(Some(*value));
+    }
+    let names: Vec<&str> = values.iter().map(|(value, _)| *value).collect();
+    Err(Error::option(format!(
+        "`{name}` is `{}`; it may be {}",
+        found.to_string_lossy(),
+        names.join(", ")
+    )))
 }
 
 /// How long each stage of compiling took.

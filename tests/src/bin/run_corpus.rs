@@ -1,8 +1,9 @@
 //! Runs a corpus folder in one process and prints what failed.
 //!
-//! `run-corpus DIR [--groups a,b] [--names a,b] [--engine jit|jit-without-passes|evaluator] [--show N]
-//! [--optimized] [--exceptions FILE]`
+//! `run-corpus DIR [--groups a,b] [--names a,b] [--show N]
+//! [--engine jit|jit-without-passes|evaluator|same-bits] [--optimized] [--exceptions FILE]`
 //!
+//! The engine `same-bits` compares results for every width of vectors and one thread or two with each other.
 //! `--exceptions` names a file with a case a line, and the reason behind it; these cases are left out.
 //! `--optimized` runs `NAME.opt.hlo`, where there is one, and expects the same results.
 
@@ -83,6 +84,7 @@ fn engine(name: &str) -> Result<Engine, String> {
     match name {
         "jit" => Ok(Engine::Jit),
         "jit-without-passes" => Ok(Engine::JitWithoutPasses),
+        "same-bits" => Ok(Engine::SameBits),
         "evaluator" => Ok(Engine::Evaluator),
         _ => Err(format!("unknown engine {name}")),
     }

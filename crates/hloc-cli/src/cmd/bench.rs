@@ -47,7 +47,7 @@ pub(crate) struct BenchArgs {
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Status> {
     let file = ProgramFile::read(&args.file)?;
-    let executable = build(&args.build.compiler(), file, false)?.executable;
+    let executable = build(&args.build.compiler()?, file, false)?.executable;
     let inputs = args.inputs.arrays_or_random(&executable.parameters())?;
     let progress = Progress::start();
     progress.stage("measuring");

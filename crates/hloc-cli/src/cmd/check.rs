@@ -62,7 +62,7 @@ impl CheckArgs {
 pub(crate) fn run(args: &CheckArgs, color: Color) -> anyhow::Result<Status> {
     let lint_options = args.lint_options()?;
     let (name, text) = ProgramFile::read(&args.file)?.into_text()?;
-    let compiler = args.language.compiler();
+    let compiler = args.language.compiler()?;
     let checked = compiler
         .parse(&name, text)
         .and_then(|parsed| compiler.verify(parsed));

@@ -1,5 +1,6 @@
 //! `hloc compile`: the whole pipeline, or the product of one stage.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
@@ -63,7 +64,7 @@ pub(crate) struct CompileArgs {
 pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Status> {
     let file = ProgramFile::read(&args.file)?;
     let name = file.name.clone();
-    let compiler = args.build.compiler();
+    let compiler = args.build.compiler()?;
     let Some(emit) = args.emit else {
         let path = output_path(args)?;
         let executable = build(&compiler, file, false)?.executable;
@@ -173,6 +174,26 @@ fn with_suffix(args: &CompileArgs, suffix: &str) -> anyhow::Result<String> {
     Ok(path.to_string_lossy().into_owned())
 }
 
+/// How many kernels have vectors of each width, and why others do not have the widest.
+fn widths(executable: &Executable) -> String {
+    let (mut bits, mut refusals) = (BTreeMap::new(), BTreeMap::new());
+    for width in executable.widths() {
+        *bits.entry(width.bits).or_insert(0usize) += 1;
+        if let Some(refusal) = width.refusal {
+            *refusals.entry(refusal).or_insert(0usize) += 1;
+        }
+    }
+    let counts = bits.iter().rev().map(|(bits, count)| {
+        let kernels = counted(*count, "kernel");
+        format!("{kernels} with {bits} bits")
+    });
+    let reasons = refusals.iter().map(|(reason, count)| {
+        let kernels = counted(*count, "kernel");
+        format!("{kernels} kept narrow: {reason}")
+    });
+    counts.chain(reasons).collect::<Vec<_>>().join(", ")
+}
+
 /// What was built, in a few lines.
 fn built(title: &str, executable: &Executable) -> String {
     let (stats, times) = (executable.stats(), executable.times());
@@ -195,6 +216,7 @@ fn built(title: &str, executable: &Executable) -> String {
             ),
         ),
         ("machine code", format!("{} bytes", executable.code_bytes())),
+        ("vectors", widths(executable)),
         (
             "time",
             format!(

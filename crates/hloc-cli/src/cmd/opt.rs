@@ -54,7 +54,7 @@ pub(crate) fn run(args: &OptArgs) -> anyhow::Result<Status> {
         )));
     }
     let (name, text) = ProgramFile::read(path)?.into_text()?;
-    let mut options = args.language.compile_options();
+    let mut options = args.language.compile_options()?;
     options.passes = pass_selection(args.passes.as_deref());
     let compiler = Compiler::new().options(options);
     let verified = compiler.verify(compiler.parse(&name, text)?)?;

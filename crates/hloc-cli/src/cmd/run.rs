@@ -43,7 +43,7 @@ pub(crate) struct RunArgs {
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Status> {
     let file = ProgramFile::read(&args.file)?;
-    let built = build(&args.build.compiler(), file, args.compare)?;
+    let built = build(&args.build.compiler()?, file, args.compare)?;
     let executable = &built.executable;
     let inputs = args.inputs.arrays(&executable.parameters())?;
     let progress = Progress::start();

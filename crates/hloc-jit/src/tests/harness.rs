@@ -247,3 +247,32 @@ fn copy(buffer: &mut [u128], bytes: &[u8]) {
         *word = u128::from_le_bytes(padded);
     }
 }
+
+/// Runs a function of machine code that takes a pointer to `area`.
+///
+/// The code must be right: it is called.
+pub(crate) fn run_code(code: &[u8], area: &mut [u8]) {
+    use cranelift_codegen::ir::{AbiParam, types};
+    use cranelift_jit::{JITBuilder, JITModule};
+    use cranelift_module::{Linkage, Module};
+    let names = cranelift_module::default_libcall_names();
+    let builder = JITBuilder::new(names).expect("this machine is known");
+    let mut module = JITModule::new(builder);
+    let mut signature = module.make_signature();
+    signature.params.push(AbiParam::new(types::I64));
+    let id = module
+        .declare_function("code", Linkage::Export, &signature)
+        .expect("the name is new");
+    module
+        .define_function_bytes(id, 64, code, &[])
+        .expect("there is nothing to resolve");
+    module
+        .finalize_definitions()
+        .expect("the memory can be protected");
+    let address = module.get_finalized_function(id);
+    // SAFETY: the address is that of a function with this signature, which lives as long as the module.
+    let function: extern "C" fn(*mut u8) = unsafe { std::mem::transmute(address) };
+    function(area.as_mut_ptr());
+    // SAFETY: the function is not called again.
+    unsafe { module.free_memory() };
+}

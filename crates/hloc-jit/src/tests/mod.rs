@@ -1,5 +1,6 @@
 //! Kernels built by hand, compiled and run.
 
-mod harness;
+pub(crate) mod harness;
 mod loops;
 mod ops;
+mod widths;

@@ -9,13 +9,17 @@ use hloc_tensor::Scalar;
 
 use super::harness::{constant, elementwise, program, row_reduction, run};
 use crate::repr::Kind;
-use crate::{JitError, JitOptions, asm_text, clif_text, compile_kernels, object_bytes, support};
+use crate::{
+    JitError, JitOptions, VectorWidth, asm_text, clif_text, compile_kernels, object_bytes, support,
+};
 
 /// A kind of loop for each of [`all_options`]: parallel loops are cut in two.
-const KINDS: [LoopKind; 4] = [
+const KINDS: [LoopKind; 6] = [
     LoopKind::Serial,
     LoopKind::Vector,
     LoopKind::Parallel,
+    LoopKind::Parallel,
+    LoopKind::Vector,
     LoopKind::Parallel,
 ];
 
@@ -27,9 +31,17 @@ pub(super) fn all_options() -> Vec<JitOptions> {
             all.push(JitOptions {
                 baseline_cpu,
                 vectorize,
+                width: VectorWidth::Bits128,
                 threads: 1,
             });
         }
+    }
+    for width in [VectorWidth::Bits256, VectorWidth::Bits512] {
+        all.push(JitOptions {
+            width,
+            threads: 1,
+            ..JitOptions::default()
+        });
     }
     all
 }

@@ -16,6 +16,8 @@ pub(crate) struct Vectors<'e, 'a, 'f> {
     pub(super) e: &'e mut Emitter<'a, 'f>,
     pub(super) plan: &'e Plan,
     copies: i64,
+    /// How many 128-bit vectors each vector holds.
+    factor: u32,
     /// The lanes of each varying value in each copy.
     values: BTreeMap<(ValueId, i64), Value>,
 }
@@ -27,8 +29,39 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
             e,
             plan,
             copies,
+            factor: 1,
             values: BTreeMap::new(),
         }
+    }
+
+    /// An emission of vectors that the retargeter makes wide.
+    pub(crate) fn wide(e: &'e mut Emitter<'a, 'f>, plan: &'e Plan, copies: i64) -> Self {
+        e.has_wide |= e.factor > 1;
+        let factor = e.factor;
+        Vectors {
+            factor,
+            ..Vectors::new(e, plan, copies)
+        }
+    }
+
+    /// Vectors per iteration.
+    pub(super) fn copies(&self) -> i64 {
+        self.copies
+    }
+
+    /// Number of lanes of a vector.
+    pub(super) fn lane_count(&self) -> i64 {
+        self.width().lanes() * i64::from(self.factor)
+    }
+
+    /// Whether vectors are wider than 128 bits.
+    pub(super) fn is_wide(&self) -> bool {
+        self.factor > 1
+    }
+
+    /// Bytes of a vector.
+    pub(super) fn vector_bytes(&self) -> u32 {
+        16 * self.factor
     }
 
     /// Width of the lanes.

@@ -133,6 +133,7 @@ impl Vectors<'_, '_, '_> {
     /// The body for four iterations of both loops; copies are iterations of the outer one. All loads come
     /// before the first store.
     fn crosswise(&mut self, inner: &For) -> Result<(), JitError> {
+        self.e.crosses_lanes = true;
         for stmt in &inner.body {
             if let Stmt::Let {
                 value,

@@ -83,20 +83,21 @@ impl Vectors<'_, '_, '_> {
     fn index(&mut self, lane: Lane, index: &Index, copy: i64) -> Result<Value, JitError> {
         let width = self.width();
         let stride = index.stride(self.plan.var).unwrap_or(0);
-        let first = self.e.index(&index.plus(copy * width.lanes() * stride))?;
+        let first = index.plus(copy * self.lane_count() * stride);
+        let first = self.e.index(&first)?;
         let first = match width {
             Width::Single => self.e.b.ins().ireduce(types::I32, first),
             Width::Double => first,
         };
-        let mut lanes = self.e.b.ins().splat(width.ints(), first);
-        for at in 1..width.lanes() {
-            let step = self
-                .e
-                .integer_bits(width.int_lane(), (at * stride).cast_unsigned());
-            let value = self.e.b.ins().iadd(first, step);
-            let at = u8::try_from(at).unwrap_or(0);
-            lanes = self.e.b.ins().insertlane(lanes, value, at);
-        }
+        let first = self.e.b.ins().splat(width.ints(), first);
+        let numbers = self.lane_numbers();
+        let steps = if stride == 1 {
+            numbers
+        } else {
+            let stride = self.splat_bits(stride.cast_unsigned());
+            self.e.b.ins().imul(numbers, stride)
+        };
+        let lanes = self.e.b.ins().iadd(first, steps);
         Ok(match lane {
             Lane::Int(kind) => self.normalized(kind, lanes),
             Lane::Float | Lane::Narrow(_) => self.e.b.ins().fcvt_from_sint(width.floats(), lanes),

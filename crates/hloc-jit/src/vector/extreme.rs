@@ -103,6 +103,20 @@ impl Vectors<'_, '_, '_> {
             .fold(first, |all, nan| self.e.b.ins().bor(all, nan))
     }
 
+    /// What lies beside the partial results, of several vectors.
+    pub(super) fn narrowed_beside(
+        &mut self,
+        op: BinaryOp,
+        nans: &[Value],
+        signs: &[Value],
+    ) -> [Value; BESIDE] {
+        let mut nan = nans[0];
+        for other in &nans[1..] {
+            nan = self.e.b.ins().bor(nan, *other);
+        }
+        [nan, self.signs(op, signs)]
+    }
+
     /// The bits of all elements combined.
     fn signs(&mut self, op: BinaryOp, elements: &[Value]) -> Value {
         let ints = self.width().ints();

@@ -1,14 +1,16 @@
 //! Float ops in lanes.
 
-use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use hloc_ir::{BinaryOp, UnaryOp};
 
+use super::memory::FLAGS;
 use super::{Vectors, Width};
 use crate::error::JitError;
 use crate::math::Inline;
 use crate::math::clif::Clif;
 use crate::math::inline::ANGLE_LIMIT;
+use crate::runtime::Helper;
 
 impl Vectors<'_, '_, '_> {
     /// A float op with one operand.
@@ -81,23 +83,63 @@ impl Vectors<'_, '_, '_> {
         let limit = self.splat_float(ANGLE_LIMIT);
         let condition = FloatCC::LessThan;
         let usual = self.e.b.ins().fcmp(condition, magnitude, limit);
-        let all_usual = self.e.b.ins().vall_true(usual);
+        let all_usual = self.all(usual);
         let args = [BlockArg::Value(result)];
         self.e.b.ins().brif(all_usual, merge, &args, rare, &[]);
         self.e.b.set_cold_block(rare);
         self.e.b.switch_to_block(rare);
         self.e.b.seal_block(rare);
-        let mut called = result;
-        for at in 0..4u8 {
-            let lane = self.e.b.ins().extractlane(x, at);
-            let value = self.e.call_real(helper, types::F32, &[lane])?;
-            called = self.e.b.ins().insertlane(called, value, at);
-        }
+        let called = self.called(helper, x)?;
         let chosen = self.choose(usual, result, called);
         self.e.b.ins().jump(merge, &[BlockArg::Value(chosen)]);
         self.e.b.switch_to_block(merge);
         self.e.b.seal_block(merge);
         Ok(merged)
+    }
+
+    /// Whether a mask has all lanes set.
+    fn all(&mut self, mask: Value) -> Value {
+        if self.e.factor == 1 {
+            return self.e.b.ins().vall_true(mask);
+        }
+        let all = (1 << self.lane_count()) - 1;
+        let signs = self.e.b.ins().vhigh_bits(types::I32, mask);
+        let signs = self.e.b.ins().band_imm_u(signs, all);
+        self.e.b.ins().icmp_imm_u(IntCC::Equal, signs, all)
+    }
+
+    /// What a helper gives for each lane, one after the other.
+    fn called(&mut self, helper: Helper, x: Value) -> Result<Value, JitError> {
+        let address = self.e.lanes_address();
+        self.store_vector(x, address, 0);
+        let (body, exit) = (self.e.b.create_block(), self.e.b.create_block());
+        let counter = self.e.b.append_block_param(body, types::I64);
+        let zero = self.e.b.ins().iconst(types::I64, 0);
+        self.e.b.ins().jump(body, &[BlockArg::Value(zero)]);
+        self.e.b.set_cold_block(body);
+        self.e.b.set_cold_block(exit);
+        self.e.b.switch_to_block(body);
+        let address = self.e.lanes_address();
+        let offset = self.e.b.ins().ishl_imm_u(counter, 2);
+        let place = self.e.b.ins().iadd(address, offset);
+        let lane = self.e.b.ins().load(types::F32, FLAGS, place, 0);
+        let value = self.e.call_real(helper, types::F32, &[lane])?;
+        self.e.b.ins().store(FLAGS, value, place, 0);
+        let next = self.e.b.ins().iadd_imm_s(counter, 1);
+        let count = self.lane_count();
+        let again = self
+            .e
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::SignedLessThan, next, count);
+        let args = [BlockArg::Value(next)];
+        self.e.b.ins().brif(again, body, &args, exit, &[]);
+        self.e.b.seal_block(body);
+        self.e.b.switch_to_block(exit);
+        self.e.b.seal_block(exit);
+        let address = self.e.lanes_address();
+        let floats = self.width().floats();
+        Ok(self.load_vector(floats, address, 0))
     }
 
     /// A float op with two operands.

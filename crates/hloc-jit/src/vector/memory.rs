@@ -15,7 +15,7 @@ use crate::scalar::CAST;
 
 /// Vectors are aligned as their elements are, not as a whole: without AVX, Cranelift would take the promise
 /// of alignment as leave to use memory operands that fault.
-const FLAGS: MemFlagsData = MemFlagsData::new().with_notrap();
+pub(super) const FLAGS: MemFlagsData = MemFlagsData::new().with_notrap();
 
 impl Vectors<'_, '_, '_> {
     /// The same bits as another vector type.
@@ -71,9 +71,9 @@ impl Vectors<'_, '_, '_> {
     ) -> Value {
         let width = self.width();
         match lane {
-            Lane::Float => self.e.b.ins().load(width.floats(), FLAGS, address, offset),
+            Lane::Float => self.load_vector(width.floats(), address, offset),
             Lane::Int(kind) if kind.ty == width.int_lane() => {
-                self.e.b.ins().load(width.ints(), FLAGS, address, offset)
+                self.load_vector(width.ints(), address, offset)
             }
             Lane::Int(kind) => self.load_small(ty.size(), kind.signed, address, offset),
             Lane::Mask => {
@@ -96,6 +96,7 @@ impl Vectors<'_, '_, '_> {
         (index, stride): (&Index, i64),
         copy: i64,
     ) -> Result<Value, JitError> {
+        self.e.crosses_lanes = true;
         let width = self.width();
         let (address, offset) = self.place(param, index, copy)?;
         let step = stride.wrapping_mul(i64::try_from(ty.size()).unwrap_or(1));
@@ -150,7 +151,7 @@ impl Vectors<'_, '_, '_> {
             Some(var) => copy.wrapping_mul(index.stride(var).unwrap_or(0)),
             None => {
                 let stride = index.stride(self.plan.var).unwrap_or(1);
-                (copy * self.width().lanes()).wrapping_mul(stride)
+                (copy * self.lane_count()).wrapping_mul(stride)
             }
         };
         let (address, offset) = self.e.address(param, index)?;
@@ -181,8 +182,82 @@ impl Vectors<'_, '_, '_> {
         }
     }
 
+    /// A vector of elements as wide as the lanes.
+    ///
+    /// The retargeter takes from the type of an access how wide it is; where it is that of the elements, a
+    /// load may become an operand in memory.
+    pub(super) fn load_vector(&mut self, ty: Type, address: Value, offset: i32) -> Value {
+        let accessed = self.accessed(ty);
+        let value = self.e.b.ins().load(accessed, FLAGS, address, offset);
+        self.cast(ty, value)
+    }
+
+    /// Writes a vector of elements as wide as the lanes.
+    pub(super) fn store_vector(&mut self, lanes: Value, address: Value, offset: i32) {
+        let ty = self.e.b.func.dfg.value_type(lanes);
+        let accessed = self.accessed(ty);
+        let value = self.cast(accessed, lanes);
+        self.e.b.ins().store(FLAGS, value, address, offset);
+    }
+
+    /// The type by which vectors of type `ty` are read and written.
+    fn accessed(&self, ty: Type) -> Type {
+        match (self.e.factor, self.is_wide()) {
+            (1, _) => ty,
+            (_, true) => types::F32X4,
+            (_, false) => types::I8X16,
+        }
+    }
+
+    /// A vector in memory, of as many bytes as fill the lanes when each is widened `times` fold.
+    fn load_part(&mut self, times: u32, address: Value, offset: i32) -> Value {
+        let bytes = self.vector_bytes() / times;
+        let (load, vector) = match bytes {
+            32 => (types::F64X2, None),
+            16 => (types::I64X2, None),
+            8 => (types::I64, Some(types::I64X2)),
+            _ => (types::I32, Some(types::I32X4)),
+        };
+        let value = self.e.b.ins().load(load, FLAGS, address, offset);
+        match vector {
+            Some(vector) => self.e.b.ins().scalar_to_vector(vector, value),
+            None => value,
+        }
+    }
+
+    /// Writes the first `bytes` bytes of a vector.
+    fn store_part(&mut self, bytes: u32, vector: Value, address: Value, offset: i32) {
+        let (ty, is_whole) = match bytes {
+            32 => (types::F64X2, true),
+            16 => (types::I64X2, true),
+            8 => (types::I64X2, false),
+            _ => (types::I32X4, false),
+        };
+        let mut value = self.cast(ty, vector);
+        if !is_whole {
+            value = self.e.b.ins().extractlane(value, 0u8);
+        }
+        self.e.b.ins().store(FLAGS, value, address, offset);
+    }
+
     /// Consecutive elements of one or two bytes, widened to the lanes.
     fn load_small(&mut self, size: usize, signed: bool, address: Value, offset: i32) -> Value {
+        if self.is_wide() {
+            let size = u32::try_from(size).unwrap_or(1);
+            let times = self.width().int_lane().bytes() / size;
+            let part = self.load_part(times, address, offset);
+            let start = if size == 1 {
+                types::I8X16
+            } else {
+                types::I16X8
+            };
+            let packed = self.cast(start, part);
+            let wide = self.widened(packed, times, signed);
+            // Cranelift has a way of its own, across lanes, to multiply what it sees to be widened.
+            let hidden = self.cast(types::F32X4, wide);
+            let ints = self.width().ints();
+            return self.cast(ints, hidden);
+        }
         if size == 2 {
             let ins = self.e.b.ins();
             return if signed {
@@ -200,8 +275,13 @@ impl Vectors<'_, '_, '_> {
         };
         let vector = self.e.b.ins().scalar_to_vector(types::I32X4, packed);
         let bytes = self.cast(types::I8X16, vector);
-        let mut wide = bytes;
-        for _ in 0..if self.width() == Width::Single { 2 } else { 3 } {
+        self.widened(bytes, self.width().int_lane().bytes(), signed)
+    }
+
+    /// Elements widened `times` fold.
+    fn widened(&mut self, packed: Value, times: u32, signed: bool) -> Value {
+        let mut wide = packed;
+        for _ in 0..times.trailing_zeros() {
             wide = if signed {
                 self.e.b.ins().swiden_low(wide)
             } else {
@@ -209,6 +289,24 @@ impl Vectors<'_, '_, '_> {
             };
         }
         wide
+    }
+
+    /// The number of each lane.
+    pub(super) fn lane_numbers(&mut self) -> Value {
+        let lane = self.width().int_lane();
+        let (ty, size) = if self.is_wide() {
+            (types::I8X16, 1)
+        } else {
+            (self.width().ints(), lane.bytes())
+        };
+        let bytes = (0..16 / size).flat_map(|at| {
+            let number = u64::from(at).to_le_bytes();
+            number.into_iter().take(size as usize)
+        });
+        let bytes: Vec<u8> = bytes.collect();
+        let constant = self.e.b.func.dfg.constants.insert(bytes.into());
+        let numbers = self.e.b.ins().vconst(ty, constant);
+        self.widened(numbers, lane.bytes() / size, false)
     }
 
     /// Writes consecutive elements.
@@ -224,9 +322,7 @@ impl Vectors<'_, '_, '_> {
             Lane::Int(kind) if kind.ty != self.width().int_lane() => {
                 self.store_small(ty.size(), lanes, address, offset);
             }
-            Lane::Int(_) | Lane::Float => {
-                self.e.b.ins().store(FLAGS, lanes, address, offset);
-            }
+            Lane::Int(_) | Lane::Float => self.store_vector(lanes, address, offset),
             Lane::Narrow(narrow_type) => {
                 let machine = &mut Clif::vector(&mut self.e.b);
                 let bits = narrow::narrow(machine, narrow_type, lanes);
@@ -242,12 +338,34 @@ impl Vectors<'_, '_, '_> {
         if self.width() == Width::Single {
             return self.store_small(1, bits, address, offset);
         }
+        if self.is_wide() {
+            return self.store_signs(mask, address, offset);
+        }
         for lane in [0u8, 1] {
             let wide = self.e.b.ins().extractlane(bits, lane);
             let byte = self.e.b.ins().ireduce(types::I8, wide);
             let offset = offset + i32::from(lane);
             self.e.b.ins().store(FLAGS, byte, address, offset);
         }
+    }
+
+    /// Writes a byte of 0 or 1 for each lane of a mask, up to eight.
+    fn store_signs(&mut self, mask: Value, address: Value, offset: i32) {
+        let bits = self.e.b.ins().vhigh_bits(types::I64, mask);
+        let bits = self.e.b.ins().band_imm_u(bits, 0xff);
+        // Seven bits are spread by a multiplication whose partial products do not overlap.
+        let low = self.e.b.ins().band_imm_u(bits, 0x7f);
+        let spread = self.e.b.ins().imul_imm_u(low, 0x0002_0408_1020_4081);
+        let low = self.e.b.ins().band_imm_u(spread, 0x0101_0101_0101_0101);
+        let high = self.e.b.ins().ushr_imm_u(bits, 7);
+        let high = self.e.b.ins().ishl_imm_u(high, 56);
+        let bytes = self.e.b.ins().bor(low, high);
+        let bytes = if self.lane_count() == 4 {
+            self.e.b.ins().ireduce(types::I32, bytes)
+        } else {
+            bytes
+        };
+        self.e.b.ins().store(FLAGS, bytes, address, offset);
     }
 
     /// Writes the low one or two bytes of each 32-bit lane. Sign-extended first, they fit, and narrowing
@@ -257,6 +375,15 @@ impl Vectors<'_, '_, '_> {
         let high = self.e.b.ins().ishl_imm_u(lanes, unused);
         let exact = self.e.b.ins().sshr_imm_u(high, unused);
         let words = self.e.b.ins().snarrow(exact, exact);
+        if self.is_wide() {
+            let packed = if size == 1 {
+                self.e.b.ins().snarrow(words, words)
+            } else {
+                words
+            };
+            let bytes = self.vector_bytes() / 4 * u32::try_from(size).unwrap_or(1);
+            return self.store_part(bytes, packed, address, offset);
+        }
         let packed = if size == 1 {
             let bytes = self.e.b.ins().snarrow(words, words);
             let vector = self.cast(types::I32X4, bytes);
@@ -268,9 +395,33 @@ impl Vectors<'_, '_, '_> {
         self.e.b.ins().store(FLAGS, packed, address, offset);
     }
 
-    /// The element in one lane, as scalar code holds it.
-    pub(super) fn extract(&mut self, lane: Lane, lanes: Value, at: u8) -> Reg {
-        let value = self.e.b.ins().extractlane(lanes, at);
+    /// The elements in all lanes, as scalar code holds them.
+    pub(super) fn scalars(&mut self, lane: Lane, lanes: Value) -> Vec<Reg> {
+        let count = self.width().lanes();
+        let ty = self.e.b.func.dfg.value_type(lanes).lane_type();
+        // The retargeter knows nothing that moves between lanes: by way of memory there.
+        let address = (self.e.factor > 1).then(|| {
+            let address = self.e.lanes_address();
+            self.store_vector(lanes, address, 0);
+            address
+        });
+        let mut elements = Vec::new();
+        for at in 0..count {
+            let at = u8::try_from(at).unwrap_or(0);
+            let value = match address {
+                Some(address) => {
+                    let offset = i32::from(at) * ty.bytes().cast_signed();
+                    self.e.b.ins().load(ty, FLAGS, address, offset)
+                }
+                None => self.e.b.ins().extractlane(lanes, at),
+            };
+            elements.push(self.scalar(lane, value));
+        }
+        elements
+    }
+
+    /// What a lane holds, as scalar code holds it.
+    fn scalar(&mut self, lane: Lane, value: Value) -> Reg {
         Reg::One(match lane {
             Lane::Mask => self.e.b.ins().icmp_imm_u(IntCC::NotEqual, value, 0),
             Lane::Int(kind) if kind.ty != self.width().int_lane() => {
@@ -278,6 +429,21 @@ impl Vectors<'_, '_, '_> {
             }
             Lane::Int(_) | Lane::Float | Lane::Narrow(_) => value,
         })
+    }
+
+    /// The 128-bit parts of a wide vector, in order.
+    pub(super) fn parts(&mut self, wide: Value) -> Vec<Value> {
+        let ty = self.e.b.func.dfg.value_type(wide);
+        let address = self.e.lanes_address();
+        let whole = self.cast(types::F32X4, wide);
+        self.e.b.ins().store(FLAGS, whole, address, 0);
+        let mut parts = Vec::new();
+        for part in 0..self.e.factor {
+            let offset = part.cast_signed() * 16;
+            let value = self.e.b.ins().load(types::I8X16, FLAGS, address, offset);
+            parts.push(self.cast(ty, value));
+        }
+        parts
     }
 
     /// Wraps integers in lanes to their own width.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hloc_ir::{BinaryOp, CompareType, Cost, ElementType, TernaryOp, UnaryOp};
 use hloc_loops::index::{Index, VarExtents};
-use hloc_loops::ir::{Condition, Expr, For, Kernel, LoopKind, Stmt, ValueId, VarId};
+use hloc_loops::ir::{Condition, Expr, For, Kernel, LoopKind, ParamId, Stmt, ValueId, VarId};
 
 use super::{Lane, Width};
 use crate::math;
@@ -24,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) reductions: Vec<Reduction>,
     /// The loop around this one, if its iterations are what copies are.
     pub(crate) rows: Option<VarId>,
+    /// Whether a load jumps over elements.
+    pub(crate) is_strided: bool,
 }
 
 /// A carried value that is combined with one value per iteration.
@@ -86,7 +88,38 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
         varying: analysis.varying,
         reductions,
         rows: None,
+        is_strided: analysis.is_strided,
     })
+}
+
+/// Whether iterations may run again when they have run: nothing that the loop writes is read in it.
+pub(crate) fn may_repeat(inner: &For) -> bool {
+    let (mut read, mut written) = (BTreeSet::new(), BTreeSet::new());
+    accesses(&inner.body, &mut read, &mut written);
+    read.is_disjoint(&written)
+}
+
+/// The buffers that statements read and write.
+fn accesses(block: &[Stmt], read: &mut BTreeSet<ParamId>, written: &mut BTreeSet<ParamId>) {
+    for stmt in block {
+        match stmt {
+            Stmt::Let {
+                expr: Expr::Load { param, .. },
+                ..
+            } => {
+                read.insert(*param);
+            }
+            Stmt::Let { .. } => {}
+            Stmt::Store { param, .. } => {
+                written.insert(*param);
+            }
+            Stmt::For(inner) => accesses(&inner.body, read, written),
+            Stmt::If(inner) => {
+                accesses(&inner.then, read, written);
+                accesses(&inner.otherwise, read, written);
+            }
+        }
+    }
 }
 
 /// The reductions that the carried values are, `None` if one of them is something else.

@@ -9,9 +9,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use hloc_loops::ir::{Carried, For, Stmt};
 
-use super::extreme::is_extreme;
+use super::extreme::{BESIDE, is_extreme};
 use super::plan::Reduction;
-use super::{Lane, Plan, Vectors};
+use super::{Plan, Vectors};
 use crate::error::JitError;
 use crate::kernel::Emitter;
 use crate::repr::Reg;
@@ -19,7 +19,7 @@ use crate::repr::Reg;
 /// Vectors of partial results: 16 lanes of 32 bits.
 const VECTORS: i64 = 4;
 
-impl Emitter<'_, '_> {
+impl<'a, 'f> Emitter<'a, 'f> {
     /// Emits a reduction; `false` if the loop is too short for one round of partial results.
     pub(super) fn vector_reduction(&mut self, inner: &For, plan: &Plan) -> Result<bool, JitError> {
         let extent = self.extent(inner)?;
@@ -27,9 +27,10 @@ impl Emitter<'_, '_> {
         if extent < chunk {
             return Ok(false);
         }
+        let is_wide = self.is_wide(plan);
         let zero = self.b.ins().iconst(types::I64, 0);
         self.enter_loop(inner.var, zero);
-        let mut vectors = Vectors::new(self, plan, VECTORS);
+        let mut vectors = self.partial_vectors(plan, is_wide);
         let elements = vectors.elements(inner)?;
         let mut partial = Vec::new();
         for (reduction, elements) in plan.reductions.iter().zip(elements) {
@@ -38,16 +39,32 @@ impl Emitter<'_, '_> {
         self.leave_loop();
         let main = extent / chunk * chunk;
         if main > chunk {
-            partial = self.reduction_loop(inner, plan, &partial, main)?;
+            partial = self.reduction_loop(inner, plan, &partial, (main, is_wide))?;
         }
         let mut folded = Vec::new();
         for ((reduction, carried), lanes) in
             plan.reductions.iter().zip(&inner.carried).zip(&partial)
         {
-            folded.push(Vectors::new(self, plan, VECTORS).fold(reduction, carried, lanes)?);
+            let mut vectors = Vectors::new(self, plan, VECTORS);
+            let lanes = if is_wide {
+                vectors.narrowed(reduction, lanes)?
+            } else {
+                lanes.clone()
+            };
+            folded.push(vectors.fold(reduction, carried, &lanes)?);
         }
         self.left_over(inner, &folded, main, extent)?;
         Ok(true)
+    }
+
+    /// An emission of as many vectors as hold the partial results.
+    fn partial_vectors<'e>(&'e mut self, plan: &'e Plan, is_wide: bool) -> Vectors<'e, 'a, 'f> {
+        if is_wide {
+            let copies = VECTORS / i64::from(self.factor);
+            Vectors::wide(self, plan, copies)
+        } else {
+            Vectors::new(self, plan, VECTORS)
+        }
     }
 
     /// Combines the rounds after the first; gives the partial results.
@@ -56,7 +73,7 @@ impl Emitter<'_, '_> {
         inner: &For,
         plan: &Plan,
         partial: &[Vec<Value>],
-        end: i64,
+        (end, is_wide): (i64, bool),
     ) -> Result<Vec<Vec<Value>>, JitError> {
         let chunk = plan.width.lanes() * VECTORS;
         let (body, exit) = (self.b.create_block(), self.b.create_block());
@@ -79,7 +96,7 @@ impl Emitter<'_, '_> {
         };
         let (current, result) = (append(body), append(exit));
         self.enter_loop(inner.var, counter);
-        let mut vectors = Vectors::new(self, plan, VECTORS);
+        let mut vectors = self.partial_vectors(plan, is_wide);
         let elements = vectors.elements(inner)?;
         let mut next = Vec::new();
         for ((reduction, current), elements) in plan.reductions.iter().zip(&current).zip(&elements)
@@ -138,7 +155,7 @@ impl Vectors<'_, '_, '_> {
         };
         let body: Vec<&Stmt> = inner.body.iter().filter(|stmt| !combines(stmt)).collect();
         let mut elements = vec![Vec::new(); self.plan.reductions.len()];
-        for copy in 0..VECTORS {
+        for copy in 0..self.copies() {
             for stmt in &body {
                 self.straight(stmt, copy)?;
             }
@@ -181,6 +198,25 @@ impl Vectors<'_, '_, '_> {
         pairs.map(combine).collect()
     }
 
+    /// Wide partial results as 128-bit vectors.
+    fn narrowed(&mut self, reduction: &Reduction, wide: &[Value]) -> Result<Vec<Value>, JitError> {
+        let (_, lane) = self.lane_of(reduction.element)?;
+        let (partial, beside) = if is_extreme(reduction, lane) {
+            wide.split_at(wide.len() - BESIDE)
+        } else {
+            (wide, &[][..])
+        };
+        let mut state = Vec::new();
+        for wide in partial {
+            state.extend(self.parts(*wide));
+        }
+        if let [nan, signs] = beside {
+            let (nan, signs) = (self.parts(*nan), self.parts(*signs));
+            state.extend(self.narrowed_beside(reduction.op, &nan, &signs));
+        }
+        Ok(state)
+    }
+
     /// Combines partial results, halves with halves, and the initial value with what is left.
     fn fold(
         &mut self,
@@ -210,10 +246,5 @@ impl Vectors<'_, '_, '_> {
         }
         let init = self.e.reg(carried.init)?;
         self.e.binary(reduction.op, ty, init, scalars[0])
-    }
-
-    fn scalars(&mut self, lane: Lane, lanes: Value) -> Vec<Reg> {
-        let count = u8::try_from(self.width().lanes()).unwrap_or(0);
-        (0..count).map(|at| self.extract(lane, lanes, at)).collect()
     }
 }
