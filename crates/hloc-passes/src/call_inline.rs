@@ -200,7 +200,11 @@ fn async_value(instruction: &Instruction, pending: &[Option<InstrId>]) -> Option
 }
 
 /// Adds the instructions of `callee` with `arguments` for its parameters; gives the root's value.
-fn splice(rebuilt: &mut Rewriter<'_>, callee: &Computation, arguments: &[InstrId]) -> InstrId {
+pub(crate) fn splice(
+    rebuilt: &mut Rewriter<'_>,
+    callee: &Computation,
+    arguments: &[InstrId],
+) -> InstrId {
     let mut map: Vec<InstrId> = Vec::with_capacity(callee.instructions.len());
     let mut controlled = Vec::new();
     for instruction in callee.instructions.values() {

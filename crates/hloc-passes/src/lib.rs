@@ -25,6 +25,7 @@ mod simplify;
 mod structural_hash;
 #[cfg(test)]
 mod testing;
+mod while_unroll;
 
 pub use call_inline::CallInline;
 pub use constant_fold::ConstantFold;
@@ -38,3 +39,4 @@ pub use legalize_ops::LegalizeOps;
 pub use pass::{PASSES, Pass, PassError, pass_named};
 pub use pipeline::{PassTime, Pipeline};
 pub use simplify::Simplify;
+pub use while_unroll::WhileUnroll;

@@ -6,7 +6,7 @@ use hloc_verify::VerifiedModule;
 
 use crate::{
     CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast,
-    LegalizeDynamic, LegalizeOps, Simplify,
+    LegalizeDynamic, LegalizeOps, Simplify, WhileUnroll,
 };
 
 /// A rewrite of a whole module that keeps its results.
@@ -89,6 +89,7 @@ pub static PASSES: &[&dyn Pass] = &[
     &LegalizeDynamic,
     &Simplify,
     &Cse,
+    &WhileUnroll,
     &ConstantFold,
     &Dce,
     &Fusion,

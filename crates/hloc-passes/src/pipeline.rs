@@ -7,7 +7,7 @@ use hloc_verify::{Options, VerifiedModule, verify_with};
 
 use crate::{
     CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast,
-    LegalizeDynamic, LegalizeOps, PASSES, Pass, PassError, Simplify, pass_named,
+    LegalizeDynamic, LegalizeOps, PASSES, Pass, PassError, Simplify, WhileUnroll, pass_named,
 };
 
 /// How long one pass took.
@@ -42,6 +42,7 @@ impl Pipeline {
                 &LegalizeDynamic,
                 &Simplify,
                 &Cse,
+                &WhileUnroll,
                 &ConstantFold,
                 &Simplify,
                 // `simplify` turns a conditional with a constant index into a call.

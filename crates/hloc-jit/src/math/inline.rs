@@ -135,7 +135,7 @@ const LN_2_HIGH: f32 = 0.693_359_4;
 const LN_2_EXCESS: f32 = 2.121_944_4e-4;
 
 /// `c[0] x^(n-1) + ... + c[n-1]`.
-fn polynomial<M: Machine>(m: &mut M, x: M::Float, coefficients: &[f32]) -> M::Float {
+pub(super) fn polynomial<M: Machine>(m: &mut M, x: M::Float, coefficients: &[f32]) -> M::Float {
     let mut sum = m.float(0.0);
     for (at, coefficient) in coefficients.iter().enumerate() {
         let coefficient = m.float(*coefficient);
@@ -149,7 +149,7 @@ fn polynomial<M: Machine>(m: &mut M, x: M::Float, coefficients: &[f32]) -> M::Fl
     sum
 }
 
-fn magnitude<M: Machine>(m: &mut M, x: M::Float) -> M::Float {
+pub(super) fn magnitude<M: Machine>(m: &mut M, x: M::Float) -> M::Float {
     let bits = m.to_bits(x);
     let mask = m.bits(!SIGN);
     let bits = m.and(bits, mask);
@@ -174,7 +174,7 @@ fn clamped<M: Machine>(m: &mut M, x: M::Float, low: f32, high: f32) -> M::Float 
 }
 
 /// Nearest integer, as a float and as bits.
-fn nearest<M: Machine>(m: &mut M, x: M::Float) -> (M::Float, M::Bits) {
+pub(super) fn nearest<M: Machine>(m: &mut M, x: M::Float) -> (M::Float, M::Bits) {
     let magic = m.float(MAGIC);
     let shifted = m.add(x, magic);
     let float = m.sub(shifted, magic);
@@ -223,7 +223,7 @@ fn exp_tail<M: Machine>(m: &mut M, r: M::Float) -> M::Float {
 }
 
 /// In two steps, so that subnormal results come out right and only true overflow is infinite.
-fn scaled_by<M: Machine>(m: &mut M, y: M::Float, exponent: M::Bits) -> M::Float {
+pub(super) fn scaled_by<M: Machine>(m: &mut M, y: M::Float, exponent: M::Bits) -> M::Float {
     let half = m.sar(exponent, 1);
     let rest = m.isub(exponent, half);
     let (first, second) = (power_of_two(m, half), power_of_two(m, rest));

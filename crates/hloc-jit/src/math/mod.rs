@@ -12,6 +12,7 @@ pub(crate) mod machine;
 pub(crate) mod narrow;
 #[cfg(test)]
 pub(crate) mod plain;
+pub(crate) mod power;
 pub(crate) mod real;
 
 pub(crate) use inline::Inline;

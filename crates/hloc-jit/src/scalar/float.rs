@@ -9,6 +9,7 @@ use crate::kernel::Emitter;
 use crate::math::Inline;
 use crate::math::clif::Clif;
 use crate::math::inline::ANGLE_LIMIT;
+use crate::math::power::power;
 use crate::repr::Reg;
 use crate::runtime::Helper;
 
@@ -89,6 +90,7 @@ impl Emitter<'_, '_> {
             BinaryOp::Minimum => self.b.ins().fmin(x, y),
             BinaryOp::Complex => return Ok(Reg::Pair(x, y)),
             BinaryOp::Atan2 => self.call_real(Helper::Atan2, float, &[x, y])?,
+            BinaryOp::Power if float == types::F32 => power(&mut Clif::scalar(&mut self.b), x, y),
             BinaryOp::Power => self.call_real(Helper::Pow, float, &[x, y])?,
             // The remainder of two `f32` is an `f32`, so double precision changes nothing.
             BinaryOp::Remainder => self.call_real(Helper::Fmod, float, &[x, y])?,

@@ -10,6 +10,7 @@ use crate::error::JitError;
 use crate::math::Inline;
 use crate::math::clif::Clif;
 use crate::math::inline::ANGLE_LIMIT;
+use crate::math::power::power;
 use crate::runtime::Helper;
 
 impl Vectors<'_, '_, '_> {
@@ -156,6 +157,9 @@ impl Vectors<'_, '_, '_> {
             BinaryOp::Divide => self.e.b.ins().fdiv(x, y),
             BinaryOp::Maximum => self.e.b.ins().fmax(x, y),
             BinaryOp::Minimum => self.e.b.ins().fmin(x, y),
+            BinaryOp::Power if self.width() == Width::Single => {
+                power(&mut Clif::vector(&mut self.e.b), x, y)
+            }
             BinaryOp::And
             | BinaryOp::Atan2
             | BinaryOp::Complex

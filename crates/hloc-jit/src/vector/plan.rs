@@ -72,7 +72,7 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
     let combine = |(reduction, ty): (&Reduction, &ElementType)| {
         width
             .lane(*ty)
-            .is_some_and(|lane| binary(reduction.op, lane))
+            .is_some_and(|lane| binary(reduction.op, width, lane))
     };
     if !reductions.iter().zip(&sums).all(combine) {
         return None;
@@ -392,7 +392,7 @@ fn expression(kernel: &Kernel, width: Width, value: ValueId, expr: &Expr) -> boo
         Expr::Unary(op, operand) => lane(*operand).is_some_and(|lane| unary(*op, width, lane)),
         Expr::Binary(op, operand, rhs) => lane(*operand).is_some_and(|lane| match shift(*op) {
             true => constant_below(kernel, *rhs, lane),
-            false => binary(*op, lane),
+            false => binary(*op, width, lane),
         }),
         Expr::Ternary(TernaryOp::Select, _) => true,
         Expr::Ternary(TernaryOp::Clamp, _) => result != Lane::Mask,
@@ -500,16 +500,16 @@ fn is_float(lane: Lane) -> bool {
     }
 }
 
-fn binary(op: BinaryOp, lane: Lane) -> bool {
+fn binary(op: BinaryOp, width: Width, lane: Lane) -> bool {
     match op {
         BinaryOp::Add | BinaryOp::Maximum | BinaryOp::Minimum | BinaryOp::Multiply => true,
         BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !is_float(lane),
         BinaryOp::Subtract => lane != Lane::Mask,
         BinaryOp::Divide => is_float(lane),
+        BinaryOp::Power => width == Width::Single && is_float(lane),
         BinaryOp::Atan2
         | BinaryOp::Complex
         | BinaryOp::Mulhi
-        | BinaryOp::Power
         | BinaryOp::Remainder
         | BinaryOp::ShiftLeft
         | BinaryOp::ShiftRightArithmetic

@@ -34,11 +34,19 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use hloc_ir::{ComputationId, Id, Module, Opcode, StructuralOp};
+use hloc_ir::{Computation, ComputationId, Id, Instruction, Module, Opcode, StructuralOp};
 use hloc_verify::VerifiedModule;
 
 use crate::module_rewriter::ModuleRewriter;
 use crate::{Pass, PassError};
+
+/// Whether `instruction` is a function from output index to value that fusions take in.
+pub(crate) fn is_elemental(computation: &Computation, instruction: &Instruction) -> bool {
+    match class::class(computation, instruction) {
+        class::Class::Elemental(_) | class::Class::ScalarConstant => true,
+        class::Class::Reduce | class::Class::Outside => false,
+    }
+}
 
 /// Loop fusion.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,336 @@
+//! Puts the iterations of a short counted loop one after the other, so that they fuse.
+//!
+//! before:  init = (s32[], f32[4]) tuple(zero, x)
+//!          ROOT w = (s32[], f32[4]) while(init), condition=less_than_two, body=step
+//! after:   init = (s32[], f32[4]) tuple(zero, x)
+//!          ... step of init ...
+//!          ROOT t.1 = (s32[], f32[4]) tuple(...)   step of that
+//!
+//! A loop is counted if one element of its state starts as a constant, gets a constant added in the body,
+//! and is compared with a constant in the condition. It is unrolled if it runs at most [`MAX_TRIPS`] times,
+//! the copies have at most [`MAX_COPIED`] instructions together, and the body is made of ops that fusions
+//! take in: the rounds of a counter-based generator become one kernel, which keeps the state in registers.
+//! Loops around products, sorts or other loops stay as they are.
+
+use std::cmp::Ordering;
+
+use hloc_ir::{
+    BinaryOp, ComparisonDirection, Computation, ComputationId, InstrId, Instruction, Literal,
+    Module, Op,
+};
+use hloc_tensor::Scalar;
+use hloc_verify::VerifiedModule;
+
+use crate::call_inline::splice;
+use crate::effects::{Effect, Effects};
+use crate::fusion::is_elemental;
+use crate::module_rewriter::ModuleRewriter;
+use crate::{Pass, PassError};
+
+/// The most iterations of a loop that is unrolled.
+const MAX_TRIPS: usize = 8;
+
+/// The most instructions that the copies of one loop's body have.
+const MAX_COPIED: usize = 512;
+
+/// Unrolling of short counted loops.
+#[derive(Clone, Copy, Debug)]
+pub struct WhileUnroll;
+
+impl Pass for WhileUnroll {
+    fn name(&self) -> &'static str {
+        "while-unroll"
+    }
+
+    fn summary(&self) -> &'static str {
+        "unrolls short counted loops of element-wise bodies"
+    }
+
+    fn run(&self, module: &VerifiedModule) -> Result<Option<Module>, PassError> {
+        let effects = Effects::of(module);
+        let mut rewriter = ModuleRewriter::new(self.name(), module);
+        for (id, computation) in module.computations.iter() {
+            let mut rebuilt = rewriter.rewriter(id);
+            for (id, instruction) in computation.instructions.iter() {
+                let Some((body, trips)) = unrolled(module, &effects, computation, instruction)
+                else {
+                    rebuilt.copy(id);
+                    continue;
+                };
+                let mut state = rebuilt.mapped(instruction.operands[0]);
+                for _ in 0..trips {
+                    state = splice(&mut rebuilt, rewriter.rebuilt(body), &[state]);
+                }
+                rebuilt.replace(id, state);
+            }
+            rewriter.place(id, rebuilt);
+        }
+        Ok(rewriter.finish())
+    }
+}
+
+/// The body and the number of iterations of a loop that is unrolled, `None` for everything else.
+fn unrolled(
+    module: &Module,
+    effects: &Effects,
+    computation: &Computation,
+    instruction: &Instruction,
+) -> Option<(ComputationId, usize)> {
+    let Op::While { condition, body } = instruction.op else {
+        return None;
+    };
+    let attributes = instruction.attributes.as_ref();
+    let is_ordered = attributes.is_some_and(|a| !a.control_predecessors.is_empty());
+    if is_ordered || effects.of_instruction(instruction) != Effect::None {
+        return None;
+    }
+    let counter = Counter::of(
+        module,
+        computation,
+        instruction.operands[0],
+        condition,
+        body,
+    )?;
+    let trips = counter.trips()?;
+    let copied = module.computations[body].instructions.len() * trips;
+    let fits = copied <= MAX_COPIED && is_fusible(&module.computations[body]);
+    fits.then_some((body, trips))
+}
+
+/// Whether a body consists of what fusions take in and of what takes tuples apart and makes them.
+fn is_fusible(body: &Computation) -> bool {
+    body.instructions.values().all(|instruction| {
+        let is_plumbing = matches!(
+            instruction.op,
+            Op::Parameter { .. } | Op::GetTupleElement { .. } | Op::Tuple {} | Op::Constant { .. }
+        );
+        is_plumbing || is_elemental(body, instruction)
+    })
+}
+
+/// An integer that a loop counts with.
+struct Counter {
+    start: i128,
+    step: i128,
+    bound: i128,
+    /// How the counter must compare to the bound for another iteration.
+    direction: ComparisonDirection,
+    /// Least and greatest value of the counter's element type.
+    range: (i128, i128),
+}
+
+impl Counter {
+    /// The counter of a loop whose state starts as `init`.
+    fn of(
+        module: &Module,
+        computation: &Computation,
+        init: InstrId,
+        condition: ComputationId,
+        body: ComputationId,
+    ) -> Option<Counter> {
+        let (condition, body) = (&module.computations[condition], &module.computations[body]);
+        let root = &condition.instructions[condition.root];
+        let Op::Compare { direction, .. } = root.op else {
+            return None;
+        };
+        let [lhs, rhs] = root.operands[..] else {
+            return None;
+        };
+        let (element, bound, direction) = match (element(condition, lhs), element(condition, rhs)) {
+            (Some(element), None) => (element, rhs, direction),
+            (None, Some(element)) => (element, lhs, direction.swapped()),
+            (Some(_), Some(_)) | (None, None) => return None,
+        };
+        let start = &computation.instructions[init];
+        let next = &body.instructions[body.root];
+        let (Op::Tuple {}, Op::Tuple {}) = (&start.op, &next.op) else {
+            return None;
+        };
+        let start = *start.operands.get(element)?;
+        let next = *next.operands.get(element)?;
+        Some(Counter {
+            start: integer(computation, start)?,
+            step: step(body, next, element)?,
+            bound: integer(condition, bound)?,
+            direction,
+            range: integer_range(computation, start)?,
+        })
+    }
+
+    /// The number of iterations if it is at most [`MAX_TRIPS`] and the counter does not wrap.
+    fn trips(&self) -> Option<usize> {
+        let mut counter = self.start;
+        for trips in 0..=MAX_TRIPS {
+            if !holds(self.direction, counter.cmp(&self.bound)) {
+                return Some(trips);
+            }
+            counter += self.step;
+            if counter < self.range.0 || counter > self.range.1 {
+                return None;
+            }
+        }
+        None
+    }
+}
+
+/// Whether the comparison holds of two numbers so ordered.
+fn holds(direction: ComparisonDirection, ordering: Ordering) -> bool {
+    match direction {
+        ComparisonDirection::Eq => ordering.is_eq(),
+        ComparisonDirection::Ne => ordering.is_ne(),
+        ComparisonDirection::Ge => ordering.is_ge(),
+        ComparisonDirection::Gt => ordering.is_gt(),
+        ComparisonDirection::Le => ordering.is_le(),
+        ComparisonDirection::Lt => ordering.is_lt(),
+    }
+}
+
+/// What is added to an element of the state in every iteration.
+fn step(body: &Computation, next: InstrId, number: usize) -> Option<i128> {
+    let next = &body.instructions[next];
+    let Op::Binary { op, .. } = next.op else {
+        return None;
+    };
+    let [lhs, rhs] = next.operands[..] else {
+        return None;
+    };
+    let is_counter = |id| element(body, id) == Some(number);
+    match op {
+        BinaryOp::Add if is_counter(lhs) => integer(body, rhs),
+        BinaryOp::Add if is_counter(rhs) => integer(body, lhs),
+        BinaryOp::Subtract if is_counter(lhs) => integer(body, rhs).map(|step| -step),
+        BinaryOp::Add
+        | BinaryOp::And
+        | BinaryOp::Atan2
+        | BinaryOp::Complex
+        | BinaryOp::Divide
+        | BinaryOp::Maximum
+        | BinaryOp::Minimum
+        | BinaryOp::Mulhi
+        | BinaryOp::Multiply
+        | BinaryOp::Or
+        | BinaryOp::Power
+        | BinaryOp::Remainder
+        | BinaryOp::ShiftLeft
+        | BinaryOp::ShiftRightArithmetic
+        | BinaryOp::ShiftRightLogical
+        | BinaryOp::Subtract
+        | BinaryOp::Xor => None,
+    }
+}
+
+/// Which element of the computation's only parameter an instruction is, if it is one.
+fn element(computation: &Computation, id: InstrId) -> Option<usize> {
+    let instruction = &computation.instructions[id];
+    let Op::GetTupleElement { index } = instruction.op else {
+        return None;
+    };
+    let Op::Parameter { .. } = computation.instructions[instruction.operands[0]].op else {
+        return None;
+    };
+    usize::try_from(index).ok()
+}
+
+/// The value of an integer constant of one element.
+fn integer(computation: &Computation, id: InstrId) -> Option<i128> {
+    let Op::Constant { literal } = &computation.instructions[id].op else {
+        return None;
+    };
+    let literal: &Literal = literal;
+    let array = literal.as_array()?;
+    if array.num_elements() != 1 || !array.element_type().is_integer() {
+        return None;
+    }
+    match array.get(0) {
+        Scalar::Int(value) => Some(i128::from(value)),
+        Scalar::Uint(value) => Some(i128::from(value)),
+        Scalar::Pred(_) | Scalar::Float(_) | Scalar::Complex(..) => None,
+    }
+}
+
+/// Least and greatest value of the element type of an integer array.
+fn integer_range(computation: &Computation, id: InstrId) -> Option<(i128, i128)> {
+    let element_type = computation.instructions[id].shape.as_array()?.element_type;
+    let bits = element_type.bits();
+    if element_type.is_signed_integer() {
+        Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
+    } else {
+        element_type.is_integer().then(|| (0, (1 << bits) - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WhileUnroll;
+    use crate::testing::{module, run_on};
+
+    fn counted(bound: i64, direction: &str, body: &str) -> String {
+        format!(
+            "HloModule test
+
+condition {{
+  p = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  bound = s32[] constant({bound})
+  ROOT more = pred[] compare(i, bound), direction={direction}
+}}
+
+body {{
+  p = (s32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f32[4] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  y = f32[4] {body}
+  ROOT t = (s32[], f32[4]) tuple(next, y)
+}}
+
+ENTRY main {{
+  x = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[4]) tuple(zero, x)
+  ROOT w = (s32[], f32[4]) while(init), condition=condition, body=body
+}}
+"
+        )
+    }
+
+    /// How many copies of the body the entry computation holds; `None` if the loop is still there.
+    fn copies(text: &str) -> Option<usize> {
+        let after = run_on(&WhileUnroll, &module(text));
+        let text = hloc_ir::print_module(&after);
+        let entry = text.split("ENTRY").nth(1).expect("there is an entry");
+        (!entry.contains("while(")).then(|| entry.matches(" negate(").count())
+    }
+
+    #[test]
+    fn counted_loops_are_unrolled() {
+        assert_eq!(copies(&counted(3, "LT", "negate(x)")), Some(3));
+        assert_eq!(copies(&counted(3, "LE", "negate(x)")), Some(4));
+        assert_eq!(copies(&counted(5, "NE", "negate(x)")), Some(5));
+        assert_eq!(copies(&counted(0, "GT", "negate(x)")), Some(0));
+    }
+
+    #[test]
+    fn long_and_endless_loops_stay() {
+        assert_eq!(copies(&counted(9, "LT", "negate(x)")), None);
+        assert_eq!(copies(&counted(-1, "NE", "negate(x)")), None);
+        assert_eq!(copies(&counted(0, "GE", "negate(x)")), None);
+    }
+
+    #[test]
+    fn loops_around_library_routines_stay() {
+        let sorting = counted(3, "LT", "sort(x), dimensions={0}, to_apply=less").replacen(
+            "condition {",
+            "less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+
+condition {",
+            1,
+        );
+        assert_eq!(copies(&sorting), None);
+    }
+}
