@@ -200,6 +200,8 @@ fn async_value(instruction: &Instruction, pending: &[Option<InstrId>]) -> Option
 }
 
 /// Adds the instructions of `callee` with `arguments` for its parameters; gives the root's value.
+///
+/// Elements of arguments that are made by a `tuple` are taken from its operands.
 pub(crate) fn splice(
     rebuilt: &mut Rewriter<'_>,
     callee: &Computation,
@@ -211,6 +213,13 @@ pub(crate) fn splice(
         if let Op::Parameter { number } = instruction.op {
             map.push(arguments[number as usize]);
             continue;
+        }
+        if let Op::GetTupleElement { index } = instruction.op {
+            let tuple = rebuilt.made(map[instruction.operands[0].index()]);
+            if let Op::Tuple {} = tuple.op {
+                map.push(tuple.operands[index as usize]);
+                continue;
+            }
         }
         let mut copy = instruction.clone();
         copy.operands = copy
