@@ -17,6 +17,7 @@ pub mod outer_product;
 mod print;
 pub mod scalar_op;
 mod shape;
+mod trip_count;
 pub mod words;
 
 pub use arena::{Arena, Id, SideTable};
@@ -38,4 +39,5 @@ pub use ops::infer_shape;
 pub use print::{print_computation, print_instruction, print_literal, print_module};
 pub use scalar_op::{BinaryOp, Cost, Domain, TernaryOp, UnaryOp};
 pub use shape::{ArrayShape, Dimensions, Layout, Shape, WithLayout};
+pub use trip_count::trip_count;
 pub use words::{CompareType, ComparisonDirection};

@@ -392,6 +392,8 @@ pub enum Step {
         predicate: BufferId,
         /// The repeated steps.
         body: Vec<Step>,
+        /// How often `body` runs, if that is known.
+        trips: Option<u64>,
     },
     /// Runs one branch.
     Conditional {

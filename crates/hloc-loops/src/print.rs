@@ -334,11 +334,16 @@ fn write_steps(
                 condition,
                 predicate,
                 body,
+                trips,
             } => {
                 f.write_str("while {\n")?;
                 write_steps(f, program, condition, depth + 1)?;
                 indent(f, depth)?;
-                writeln!(f, "}} {predicate} do {{")?;
+                write!(f, "}} {predicate} do {{")?;
+                match trips {
+                    Some(trips) => writeln!(f, " // {trips} times")?,
+                    None => writeln!(f)?,
+                }
                 write_steps(f, program, body, depth + 1)?;
                 indent(f, depth)?;
                 f.write_str("}\n")?;

@@ -6,19 +6,12 @@
 //!          ... step of init ...
 //!          ROOT t.1 = (s32[], f32[4]) tuple(...)   step of that
 //!
-//! A loop is counted if one element of its state starts as a constant, gets a constant added in the body,
-//! and is compared with a constant in the condition. It is unrolled if it runs at most [`MAX_TRIPS`] times,
-//! the copies have at most [`MAX_COPIED`] instructions together, and the body is made of ops that fusions
+//! A loop is counted if [`trip_count`] knows how often it runs. It is unrolled if that is at most [`MAX_TRIPS`]
+//! times, the copies have at most [`MAX_COPIED`] instructions together, and the body is made of ops that fusions
 //! take in: the rounds of a counter-based generator become one kernel, which keeps the state in registers.
 //! Loops around products, sorts or other loops stay as they are.
 
-use std::cmp::Ordering;
-
-use hloc_ir::{
-    BinaryOp, ComparisonDirection, Computation, ComputationId, InstrId, Instruction, Literal,
-    Module, Op,
-};
-use hloc_tensor::Scalar;
+use hloc_ir::{Computation, ComputationId, Instruction, Module, Op, trip_count};
 use hloc_verify::VerifiedModule;
 
 use crate::call_inline::splice;
@@ -76,7 +69,7 @@ fn unrolled(
     computation: &Computation,
     instruction: &Instruction,
 ) -> Option<(ComputationId, usize)> {
-    let Op::While { condition, body } = instruction.op else {
+    let Op::While { body, .. } = instruction.op else {
         return None;
     };
     let attributes = instruction.attributes.as_ref();
@@ -92,8 +85,11 @@ fn unrolled(
         body,
     )?;
     let trips = counter.trips()?;
-    let copied = module.computations[body].instructions.len() * trips;
-    let fits = copied <= MAX_COPIED && is_fusible(&module.computations[body]);
+    let copied = module.computations[body]
+        .instructions
+        .len()
+        .checked_mul(trips)?;
+    let fits = trips <= MAX_TRIPS && copied <= MAX_COPIED && is_fusible(&module.computations[body]);
     fits.then_some((body, trips))
 }
 
@@ -106,157 +102,6 @@ fn is_fusible(body: &Computation) -> bool {
         );
         is_plumbing || is_elemental(body, instruction)
     })
-}
-
-/// An integer that a loop counts with.
-struct Counter {
-    start: i128,
-    step: i128,
-    bound: i128,
-    /// How the counter must compare to the bound for another iteration.
-    direction: ComparisonDirection,
-    /// Least and greatest value of the counter's element type.
-    range: (i128, i128),
-}
-
-impl Counter {
-    /// The counter of a loop whose state starts as `init`.
-    fn of(
-        module: &Module,
-        computation: &Computation,
-        init: InstrId,
-        condition: ComputationId,
-        body: ComputationId,
-    ) -> Option<Counter> {
-        let (condition, body) = (&module.computations[condition], &module.computations[body]);
-        let root = &condition.instructions[condition.root];
-        let Op::Compare { direction, .. } = root.op else {
-            return None;
-        };
-        let [lhs, rhs] = root.operands[..] else {
-            return None;
-        };
-        let (element, bound, direction) = match (element(condition, lhs), element(condition, rhs)) {
-            (Some(element), None) => (element, rhs, direction),
-            (None, Some(element)) => (element, lhs, direction.swapped()),
-            (Some(_), Some(_)) | (None, None) => return None,
-        };
-        let start = &computation.instructions[init];
-        let next = &body.instructions[body.root];
-        let (Op::Tuple {}, Op::Tuple {}) = (&start.op, &next.op) else {
-            return None;
-        };
-        let start = *start.operands.get(element)?;
-        let next = *next.operands.get(element)?;
-        Some(Counter {
-            start: integer(computation, start)?,
-            step: step(body, next, element)?,
-            bound: integer(condition, bound)?,
-            direction,
-            range: integer_range(computation, start)?,
-        })
-    }
-
-    /// The number of iterations if it is at most [`MAX_TRIPS`] and the counter does not wrap.
-    fn trips(&self) -> Option<usize> {
-        let mut counter = self.start;
-        for trips in 0..=MAX_TRIPS {
-            if !holds(self.direction, counter.cmp(&self.bound)) {
-                return Some(trips);
-            }
-            counter += self.step;
-            if counter < self.range.0 || counter > self.range.1 {
-                return None;
-            }
-        }
-        None
-    }
-}
-
-/// Whether the comparison holds of two numbers so ordered.
-fn holds(direction: ComparisonDirection, ordering: Ordering) -> bool {
-    match direction {
-        ComparisonDirection::Eq => ordering.is_eq(),
-        ComparisonDirection::Ne => ordering.is_ne(),
-        ComparisonDirection::Ge => ordering.is_ge(),
-        ComparisonDirection::Gt => ordering.is_gt(),
-        ComparisonDirection::Le => ordering.is_le(),
-        ComparisonDirection::Lt => ordering.is_lt(),
-    }
-}
-
-/// What is added to an element of the state in every iteration.
-fn step(body: &Computation, next: InstrId, number: usize) -> Option<i128> {
-    let next = &body.instructions[next];
-    let Op::Binary { op, .. } = next.op else {
-        return None;
-    };
-    let [lhs, rhs] = next.operands[..] else {
-        return None;
-    };
-    let is_counter = |id| element(body, id) == Some(number);
-    match op {
-        BinaryOp::Add if is_counter(lhs) => integer(body, rhs),
-        BinaryOp::Add if is_counter(rhs) => integer(body, lhs),
-        BinaryOp::Subtract if is_counter(lhs) => integer(body, rhs).map(|step| -step),
-        BinaryOp::Add
-        | BinaryOp::And
-        | BinaryOp::Atan2
-        | BinaryOp::Complex
-        | BinaryOp::Divide
-        | BinaryOp::Maximum
-        | BinaryOp::Minimum
-        | BinaryOp::Mulhi
-        | BinaryOp::Multiply
-        | BinaryOp::Or
-        | BinaryOp::Power
-        | BinaryOp::Remainder
-        | BinaryOp::ShiftLeft
-        | BinaryOp::ShiftRightArithmetic
-        | BinaryOp::ShiftRightLogical
-        | BinaryOp::Subtract
-        | BinaryOp::Xor => None,
-    }
-}
-
-/// Which element of the computation's only parameter an instruction is, if it is one.
-fn element(computation: &Computation, id: InstrId) -> Option<usize> {
-    let instruction = &computation.instructions[id];
-    let Op::GetTupleElement { index } = instruction.op else {
-        return None;
-    };
-    let Op::Parameter { .. } = computation.instructions[instruction.operands[0]].op else {
-        return None;
-    };
-    usize::try_from(index).ok()
-}
-
-/// The value of an integer constant of one element.
-fn integer(computation: &Computation, id: InstrId) -> Option<i128> {
-    let Op::Constant { literal } = &computation.instructions[id].op else {
-        return None;
-    };
-    let literal: &Literal = literal;
-    let array = literal.as_array()?;
-    if array.num_elements() != 1 || !array.element_type().is_integer() {
-        return None;
-    }
-    match array.get(0) {
-        Scalar::Int(value) => Some(i128::from(value)),
-        Scalar::Uint(value) => Some(i128::from(value)),
-        Scalar::Pred(_) | Scalar::Float(_) | Scalar::Complex(..) => None,
-    }
-}
-
-/// Least and greatest value of the element type of an integer array.
-fn integer_range(computation: &Computation, id: InstrId) -> Option<(i128, i128)> {
-    let element_type = computation.instructions[id].shape.as_array()?.element_type;
-    let bits = element_type.bits();
-    if element_type.is_signed_integer() {
-        Some((-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
-    } else {
-        element_type.is_integer().then(|| (0, (1 << bits) - 1))
-    }
 }
 
 #[cfg(test)]

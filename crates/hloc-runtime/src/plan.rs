@@ -176,6 +176,7 @@ impl Planner<'_> {
                 condition,
                 predicate,
                 body,
+                trips: _,
             } => {
                 self.scalar(*predicate, &[ElementType::Pred])?;
                 Ok(Planned::While {

@@ -110,6 +110,7 @@ fn deciding_buffers_are_scalars() {
             condition: Vec::new(),
             predicate: b[3],
             body: Vec::new(),
+            trips: None,
         }]
     });
     assert!(executable(wrong).is_err());

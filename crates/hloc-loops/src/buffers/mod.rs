@@ -266,6 +266,7 @@ impl<'p> Lives<'p> {
                 condition,
                 predicate,
                 body,
+                trips: _,
             } => {
                 let first = self.next;
                 self.steps(condition);
@@ -394,6 +395,7 @@ mod tests {
                 condition: vec![copy(3, 4)],
                 predicate: buffer(4),
                 body: vec![copy(0, 1), copy(1, 2), copy(2, 2)],
+                trips: None,
             },
         ];
         let program = program(&[64; 5], steps);
@@ -412,6 +414,7 @@ mod tests {
                 condition: vec![copy(0, 2)],
                 predicate: buffer(2),
                 body: vec![copy(0, 3), copy(3, 1), Step::Swap(buffer(0), buffer(1))],
+                trips: None,
             },
             copy(0, 5),
         ];

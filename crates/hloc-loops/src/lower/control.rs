@@ -1,6 +1,6 @@
 //! Calls, loops and branches as steps.
 
-use hloc_ir::{ComputationId, Id, InstrId, Shape};
+use hloc_ir::{ComputationId, Id, InstrId, Shape, trip_count};
 
 use super::builder::{Built, Node};
 use super::operand_id;
@@ -127,6 +127,7 @@ impl<'m> Lowerer<'m> {
                 condition: condition_steps,
                 predicate,
                 body: body_steps,
+                trips: trip_count(self.module, region.computation, instruction),
             },
         )?;
         let result = |(leaf, state): (usize, &Option<State>)| match state {

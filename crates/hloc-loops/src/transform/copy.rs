@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use super::Names;
 use crate::index::{Atom, Index, VarExtents};
 use crate::ir::{
-    Block, Carried, Condition, Expr, For, If, IndexRange, Merged, Stmt, ValueId, VarId,
+    Block, Carried, Condition, Expr, For, If, IndexRange, Kernel, Merged, ParamId, Stmt, ValueId,
+    VarId,
 };
 
 /// What a copy replaces.
 pub(super) struct Copier<'a> {
     names: &'a mut Names,
+    /// The kernel that is copied from, if it is another one, and its parameters here.
+    source: Option<(&'a Kernel, &'a BTreeMap<ParamId, ParamId>)>,
     /// Loop variables replaced by indices.
     vars: BTreeMap<VarId, Index>,
     /// Values bound in the copy, by the value they copy.
@@ -25,7 +28,23 @@ impl<'a> Copier<'a> {
         let vars = BTreeMap::from([(var, index)]);
         Copier {
             names,
+            source: None,
             vars,
+            values: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+        }
+    }
+
+    /// A copier out of another kernel, whose parameters become those of `params`.
+    pub(super) fn between(
+        names: &'a mut Names,
+        source: &'a Kernel,
+        params: &'a BTreeMap<ParamId, ParamId>,
+    ) -> Copier<'a> {
+        Copier {
+            names,
+            source: Some((source, params)),
+            vars: BTreeMap::new(),
             values: BTreeMap::new(),
             aliases: BTreeMap::new(),
         }
@@ -51,7 +70,11 @@ impl<'a> Copier<'a> {
 
     /// A fresh name for a value that the copy binds.
     pub(super) fn bind(&mut self, value: ValueId) -> ValueId {
-        let fresh = self.names.values.push(self.names.values[value]);
+        let like = match self.source {
+            Some((source, _)) => source.values[value],
+            None => self.names.values[value],
+        };
+        let fresh = self.names.values.push(like);
         self.values.insert(value, fresh);
         fresh
     }
@@ -75,7 +98,7 @@ impl<'a> Copier<'a> {
                 index,
                 value,
             } => Stmt::Store {
-                param: *param,
+                param: self.param(*param),
                 index: self.index(index),
                 value: self.value(*value),
             },
@@ -85,7 +108,11 @@ impl<'a> Copier<'a> {
     }
 
     fn for_stmt(&mut self, stmt: &For) -> For {
-        let var = self.names.vars.push(self.names.vars[stmt.var].clone());
+        let like = match self.source {
+            Some((source, _)) => source.vars[stmt.var].clone(),
+            None => self.names.vars[stmt.var].clone(),
+        };
+        let var = self.names.vars.push(like);
         self.vars.insert(stmt.var, Index::var(var));
         let inits: Vec<_> = stmt
             .carried
@@ -154,6 +181,11 @@ impl<'a> Copier<'a> {
         }
     }
 
+    fn param(&self, param: ParamId) -> ParamId {
+        let known = self.source.and_then(|(_, params)| params.get(&param));
+        known.copied().unwrap_or(param)
+    }
+
     fn index(&self, index: &Index) -> Index {
         let bounds = VarExtents(&self.names.vars);
         let map = |var: VarId| {
@@ -171,7 +203,7 @@ impl<'a> Copier<'a> {
         match expr {
             Expr::Constant(bits) => Expr::Constant(*bits),
             Expr::Load { param, index } => Expr::Load {
-                param: *param,
+                param: self.param(*param),
                 index: self.index(index),
             },
             Expr::Index(index) => Expr::Index(self.index(index)),

@@ -8,14 +8,18 @@
 //! 2. `split`: `i / c` and `i mod c` become two loops where `c` divides the extent;
 //! 3. `collapse`: two nested loops become one where every index runs through both without a gap;
 //! 4. `tile`: loops around loads that lie apart along the innermost loop run tile by tile.
+//!
+//! [`merge_loops`] then makes one kernel of each counted loop of steps that does little per iteration.
 
 mod collapse;
 mod copy;
 mod segments;
 mod split;
 mod tile;
+mod whole_loop;
 
 use hloc_ir::Arena;
+pub(crate) use whole_loop::merge_loops;
 
 use crate::ir::{Block, Kernel, Stmt, Value, ValueId, Var, VarId};
 

@@ -1,0 +1,468 @@
+//! Counted loops of steps become one kernel with the loop inside.
+//!
+//! ```text
+//! while (10000 times)                  kernel @while(state: f32[16], counter: s32[]) {
+//!   kernel @add(counter)        →        for t in 0..10000 serial {
+//!   kernel @mul(state)                     ... body of @add
+//!                                          ... body of @mul
+//!                                        }
+//!                                      }
+//! ```
+//!
+//! An iteration then costs what it computes, without a call per kernel. A loop is merged if it is known how
+//! often it runs, if its body only runs kernels, copies and exchanges, and if an iteration is little work:
+//! large ones gain nothing and would lose their threads. Where buffers are exchanged after each iteration,
+//! the merged loop does two iterations at a time, the second with the buffers in each other's place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hloc_ir::{Arena, ArrayShape};
+
+use super::copy::Copier;
+use super::{Names, count_statements};
+use crate::index::Index;
+use crate::ir::{
+    Access, Block, BufferId, BufferKind, Expr, For, Kernel, KernelId, LibraryCall, LoopKind, Param,
+    ParamId, Program, Step, Stmt, Value, Var, VarId,
+};
+use crate::routine::{Routine, SortOrder};
+
+/// The most scalar statements that one iteration may run.
+const MAX_WORK: u64 = 4096;
+
+/// The most statements of a merged kernel.
+const MAX_STATEMENTS: usize = 400;
+
+/// Makes kernels of the loops that permit it; gives whether there were any.
+pub(crate) fn merge_loops(program: &mut Program) -> bool {
+    let steps = std::mem::take(&mut program.steps);
+    let before = program.kernels.len();
+    program.steps = merged_steps(program, steps);
+    let changed = program.kernels.len() > before;
+    if changed {
+        drop_unused_kernels(program);
+        empty_unused_buffers(program);
+    }
+    changed
+}
+
+fn merged_steps(program: &mut Program, steps: Vec<Step>) -> Vec<Step> {
+    let mut merged = Vec::with_capacity(steps.len());
+    for step in steps {
+        match step {
+            Step::While {
+                condition,
+                predicate,
+                body,
+                trips,
+            } => {
+                let body = merged_steps(program, body);
+                match trips.and_then(|trips| merged_loop(program, &body, trips)) {
+                    Some(steps) => merged.extend(steps),
+                    None => merged.push(Step::While {
+                        condition,
+                        predicate,
+                        body,
+                        trips,
+                    }),
+                }
+            }
+            Step::Conditional { index, branches } => {
+                let branches = branches.into_iter();
+                let branches = branches.map(|steps| merged_steps(program, steps)).collect();
+                merged.push(Step::Conditional { index, branches });
+            }
+            Step::Kernel { .. } | Step::Library(_) | Step::Copy { .. } | Step::Swap(..) => {
+                merged.push(step);
+            }
+        }
+    }
+    merged
+}
+
+/// The steps that stand for `trips` iterations of `body`: one kernel, and exchanges if the last iteration
+/// leaves buffers exchanged.
+fn merged_loop(program: &mut Program, body: &[Step], trips: u64) -> Option<Vec<Step>> {
+    let (iteration, swaps) = split_swaps(body)?;
+    let trips = i64::try_from(trips).ok().filter(|trips| *trips > 0)?;
+    if iteration.is_empty() || !is_small(program, iteration) {
+        return None;
+    }
+    let mut merger = Merger::new(program);
+    let same = |buffer: BufferId| buffer;
+    let swapped = |buffer: BufferId| swapped(&swaps, buffer);
+    let mut rounds = Vec::new();
+    let mut block = Block::new();
+    if swaps.is_empty() {
+        merger.iteration(iteration, &same, &mut rounds);
+        block.push(merger.repeated(trips, rounds));
+    } else {
+        if trips > 1 {
+            merger.iteration(iteration, &same, &mut rounds);
+            merger.iteration(iteration, &swapped, &mut rounds);
+            block.push(merger.repeated(trips / 2, rounds));
+        }
+        if trips % 2 == 1 {
+            merger.iteration(iteration, &same, &mut block);
+        }
+    }
+    let (kernel, args) = merger.finish(block, iteration)?;
+    let kernel = program.kernels.push(kernel);
+    let mut steps = vec![Step::Kernel { kernel, args }];
+    if trips % 2 == 1 {
+        steps.extend(swaps.iter().map(|(a, b)| Step::Swap(*a, *b)));
+    }
+    Some(steps)
+}
+
+/// A body's steps without the exchanges at its end, and these. `None` if a step is neither a kernel, a copy
+/// nor such an exchange, or if a buffer is exchanged twice.
+fn split_swaps(body: &[Step]) -> Option<(&[Step], Vec<(BufferId, BufferId)>)> {
+    let is_plain = |step: &Step| match step {
+        Step::Kernel { .. } | Step::Copy { .. } => true,
+        Step::Library(_) | Step::Swap(..) | Step::While { .. } | Step::Conditional { .. } => false,
+    };
+    let end = body.iter().take_while(|step| is_plain(step)).count();
+    let (iteration, rest) = body.split_at(end);
+    let mut swaps = Vec::new();
+    let mut exchanged = BTreeSet::new();
+    for step in rest {
+        let Step::Swap(a, b) = step else {
+            return None;
+        };
+        if !exchanged.insert(*a) || !exchanged.insert(*b) {
+            return None;
+        }
+        swaps.push((*a, *b));
+    }
+    Some((iteration, swaps))
+}
+
+fn swapped(swaps: &[(BufferId, BufferId)], buffer: BufferId) -> BufferId {
+    let other = swaps.iter().find_map(|(a, b)| {
+        if *a == buffer {
+            Some(*b)
+        } else {
+            (*b == buffer).then_some(*a)
+        }
+    });
+    other.unwrap_or(buffer)
+}
+
+/// Whether an iteration is so little work that the calls of its kernels weigh.
+fn is_small(program: &Program, iteration: &[Step]) -> bool {
+    let (mut work, mut statements) = (0u64, 0);
+    for step in iteration {
+        match step {
+            Step::Kernel { kernel, .. } => {
+                let kernel = &program.kernels[*kernel];
+                work = work.saturating_add(work_of(kernel, &kernel.body));
+                statements += count_statements(&kernel.body);
+            }
+            Step::Copy { from, .. } => {
+                let elements = program.buffers[*from].shape.num_elements();
+                let elements = elements.and_then(|count| u64::try_from(count).ok());
+                work = work.saturating_add(elements.unwrap_or(u64::MAX));
+                statements += 3;
+            }
+            Step::Library(_) | Step::Swap(..) | Step::While { .. } | Step::Conditional { .. } => {
+                return false;
+            }
+        }
+    }
+    work <= MAX_WORK && 2 * statements <= MAX_STATEMENTS
+}
+
+/// How many scalar statements a block runs.
+fn work_of(kernel: &Kernel, block: &Block) -> u64 {
+    let works = block.iter().map(|stmt| match stmt {
+        Stmt::Let { .. } | Stmt::Store { .. } => 1,
+        Stmt::For(stmt) => {
+            let extent = kernel.vars[stmt.var].extent.unsigned_abs();
+            work_of(kernel, &stmt.body).saturating_mul(extent)
+        }
+        Stmt::If(stmt) => work_of(kernel, &stmt.then).max(work_of(kernel, &stmt.otherwise)),
+    });
+    works.fold(0, u64::saturating_add)
+}
+
+/// A kernel in the making.
+struct Merger<'p> {
+    program: &'p Program,
+    names: Names,
+    /// Each buffer with how the kernel uses it, in order of first use.
+    params: Vec<(BufferId, Option<Access>)>,
+}
+
+impl<'p> Merger<'p> {
+    fn new(program: &'p Program) -> Merger<'p> {
+        Merger {
+            program,
+            names: Names {
+                vars: Arena::new(),
+                values: Arena::new(),
+                statements: 0,
+                limit: usize::MAX,
+            },
+            params: Vec::new(),
+        }
+    }
+
+    /// Adds the statements of an iteration, with buffers replaced.
+    fn iteration(
+        &mut self,
+        steps: &[Step],
+        place: &dyn Fn(BufferId) -> BufferId,
+        block: &mut Block,
+    ) {
+        for step in steps {
+            match step {
+                Step::Kernel { kernel, args } => {
+                    let args: Vec<BufferId> = args.iter().map(|id| place(*id)).collect();
+                    self.kernel(*kernel, &args, block);
+                }
+                Step::Copy { from, to } => self.copy(place(*from), place(*to), block),
+                Step::Library(_)
+                | Step::Swap(..)
+                | Step::While { .. }
+                | Step::Conditional { .. } => {}
+            }
+        }
+    }
+
+    fn kernel(&mut self, kernel: KernelId, args: &[BufferId], block: &mut Block) {
+        let program = self.program;
+        let kernel = &program.kernels[kernel];
+        let mut params = BTreeMap::new();
+        for ((id, param), buffer) in kernel.params.iter().zip(args) {
+            params.insert(id, self.param(*buffer, param.access));
+        }
+        let mut copied = Copier::between(&mut self.names, kernel, &params).block(&kernel.body);
+        copied.iter_mut().for_each(within_loop);
+        block.append(&mut copied);
+    }
+
+    fn copy(&mut self, from: BufferId, to: BufferId, block: &mut Block) {
+        let shape = &self.program.buffers[from].shape;
+        let extent = shape.num_elements().unwrap_or(0);
+        let (from, to) = (
+            self.param(from, Access::Read),
+            self.param(to, Access::Write),
+        );
+        let value = self.names.values.push(Value {
+            element_type: shape.element_type,
+        });
+        let var = self.var("i", extent);
+        let index = Index::var(var);
+        let load = Expr::Load {
+            param: from,
+            index: index.clone(),
+        };
+        block.push(Stmt::For(For {
+            var,
+            kind: LoopKind::Vector,
+            carried: Vec::new(),
+            body: vec![
+                Stmt::Let { value, expr: load },
+                Stmt::Store {
+                    param: to,
+                    index,
+                    value,
+                },
+            ],
+        }));
+    }
+
+    /// The parameter for a buffer, whose uses are joined.
+    fn param(&mut self, buffer: BufferId, access: Access) -> ParamId {
+        let known = self.params.iter().position(|(known, _)| *known == buffer);
+        let at = known.unwrap_or(self.params.len());
+        match self.params.get_mut(at) {
+            Some((_, joined)) if *joined == Some(access) => {}
+            Some((_, joined)) => *joined = Some(Access::ReadWrite),
+            None => self.params.push((buffer, Some(access))),
+        }
+        hloc_ir::Id::from_index(at)
+    }
+
+    fn var(&mut self, name: &str, extent: i64) -> VarId {
+        self.names.vars.push(Var {
+            name: name.to_owned(),
+            extent,
+        })
+    }
+
+    /// A loop around `body`.
+    fn repeated(&mut self, trips: i64, body: Block) -> Stmt {
+        Stmt::For(For {
+            var: self.var("t", trips),
+            kind: LoopKind::Serial,
+            carried: Vec::new(),
+            body,
+        })
+    }
+
+    /// The kernel with its buffers.
+    fn finish(self, body: Block, iteration: &[Step]) -> Option<(Kernel, Vec<BufferId>)> {
+        let first = iteration.iter().find_map(|step| match step {
+            Step::Kernel { kernel, .. } => Some(&self.program.kernels[*kernel]),
+            Step::Copy { .. }
+            | Step::Library(_)
+            | Step::Swap(..)
+            | Step::While { .. }
+            | Step::Conditional { .. } => None,
+        })?;
+        let mut params = Arena::new();
+        let (mut inputs, mut outputs) = (0, 0);
+        for (buffer, access) in &self.params {
+            let shape = &self.program.buffers[*buffer].shape;
+            let access = (*access)?;
+            let (prefix, count) = match access {
+                Access::Read => ("in", &mut inputs),
+                Access::Write | Access::ReadWrite => ("out", &mut outputs),
+            };
+            params.push(Param {
+                name: format!("{prefix}{count}"),
+                element_type: shape.element_type,
+                dims: shape.dims.to_vec(),
+                access,
+            });
+            *count += 1;
+        }
+        let kernel = Kernel {
+            name: format!("while.{}", first.name),
+            params,
+            vars: self.names.vars,
+            values: self.names.values,
+            body,
+            span: first.span,
+        };
+        Some((
+            kernel,
+            self.params.iter().map(|(buffer, _)| *buffer).collect(),
+        ))
+    }
+}
+
+/// A statement of a kernel as part of a loop's body, where no loop is parallel.
+fn within_loop(stmt: &mut Stmt) {
+    let Stmt::For(each) = stmt else {
+        return;
+    };
+    if each.kind != LoopKind::Parallel {
+        return;
+    }
+    let is_innermost = each.body.iter().all(|stmt| match stmt {
+        Stmt::Let { .. } | Stmt::Store { .. } => true,
+        Stmt::For(_) | Stmt::If(_) => false,
+    });
+    each.kind = if is_innermost {
+        LoopKind::Vector
+    } else {
+        LoopKind::Serial
+    };
+}
+
+/// Leaves out the kernels that no step runs any more.
+fn drop_unused_kernels(program: &mut Program) {
+    let mut used = BTreeMap::new();
+    visit_kernels(&mut program.steps, &mut |id| {
+        used.insert(*id, *id);
+    });
+    let mut kept = Arena::new();
+    for (id, kernel) in std::mem::take(&mut program.kernels).iter() {
+        if let Some(new) = used.get_mut(&id) {
+            *new = kept.push(kernel.clone());
+        }
+    }
+    program.kernels = kept;
+    visit_kernels(&mut program.steps, &mut |id| {
+        *id = used.get(id).copied().unwrap_or(*id);
+    });
+}
+
+/// Calls `see` for every kernel that steps name.
+fn visit_kernels(steps: &mut [Step], see: &mut dyn FnMut(&mut KernelId)) {
+    for step in steps {
+        match step {
+            Step::Kernel { kernel, .. } => see(kernel),
+            Step::Library(step) => {
+                if let LibraryCall::Routine(call) = &mut step.call {
+                    visit_comparators(&mut call.routine, see);
+                }
+            }
+            Step::Copy { .. } | Step::Swap(..) => {}
+            Step::While {
+                condition, body, ..
+            } => {
+                visit_kernels(condition, see);
+                visit_kernels(body, see);
+            }
+            Step::Conditional { branches, .. } => {
+                branches
+                    .iter_mut()
+                    .for_each(|steps| visit_kernels(steps, see));
+            }
+        }
+    }
+}
+
+fn visit_comparators(routine: &mut Routine, see: &mut dyn FnMut(&mut KernelId)) {
+    if let Routine::Sort {
+        order: SortOrder::Comparator(kernel),
+        ..
+    } = routine
+    {
+        see(kernel);
+    }
+}
+
+/// Gives no memory to temporaries that no step mentions any more.
+fn empty_unused_buffers(program: &mut Program) {
+    let mut used = BTreeSet::new();
+    visit_buffers(&program.steps, &mut |id| {
+        used.insert(id);
+    });
+    let ids: Vec<BufferId> = program.buffers.ids().collect();
+    for id in ids {
+        let buffer = &mut program.buffers[id];
+        if let BufferKind::Temporary { offset } = &mut buffer.kind
+            && !used.contains(&id)
+        {
+            *offset = 0;
+            buffer.shape = ArrayShape::new(buffer.shape.element_type, &[0]);
+        }
+    }
+}
+
+fn visit_buffers(steps: &[Step], see: &mut dyn FnMut(BufferId)) {
+    for step in steps {
+        match step {
+            Step::Kernel { args, .. } => args.iter().for_each(|id| see(*id)),
+            Step::Library(step) => {
+                step.inputs
+                    .iter()
+                    .chain(&step.outputs)
+                    .for_each(|id| see(*id));
+            }
+            Step::Copy { from, to } | Step::Swap(from, to) => {
+                see(*from);
+                see(*to);
+            }
+            Step::While {
+                condition,
+                predicate,
+                body,
+                trips: _,
+            } => {
+                visit_buffers(condition, see);
+                see(*predicate);
+                visit_buffers(body, see);
+            }
+            Step::Conditional { index, branches } => {
+                see(*index);
+                branches.iter().for_each(|steps| visit_buffers(steps, see));
+            }
+        }
+    }
+}
