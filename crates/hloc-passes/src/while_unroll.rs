@@ -77,14 +77,7 @@ fn unrolled(
     if is_ordered || effects.of_instruction(instruction) != Effect::None {
         return None;
     }
-    let counter = Counter::of(
-        module,
-        computation,
-        instruction.operands[0],
-        condition,
-        body,
-    )?;
-    let trips = counter.trips()?;
+    let trips = usize::try_from(trip_count(module, computation, instruction)?).ok()?;
     let copied = module.computations[body]
         .instructions
         .len()
