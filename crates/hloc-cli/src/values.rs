@@ -71,7 +71,8 @@ fn read(path: &str, parameters: &[Parameter]) -> anyhow::Result<Vec<Array>> {
                     listed(&seen)
                 ))
             })?;
-        let array = array.clone().into_array(parameter.shape.element_type);
+        let shape = &parameter.shape;
+        let array = array.clone().into_array_of(shape.element_type, &shape.dims);
         array.with_context(|| format!("`{name}` of `{path}` for the parameter {parameter}"))
     };
     parameters.iter().enumerate().map(take).collect()

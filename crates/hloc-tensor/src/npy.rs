@@ -93,6 +93,48 @@ impl NpyArray {
     }
 }
 
+impl NpyArray {
+    /// As [`NpyArray::into_array`], where the dimensions wanted are known: elements below 8 bits may also
+    /// lie packed in bytes (`|u1`, `|i1` or `|V1`), the first in the lowest bits, each row of the last
+    /// dimension in bytes of its own.
+    ///
+    /// `[0x21, 0x03]` wanted as `u4[3]` gives 1, 2, 3.
+    ///
+    /// # Errors
+    ///
+    /// As [`NpyArray::into_array`].
+    pub fn into_array_of(
+        self,
+        element_type: ElementType,
+        dims: &[i64],
+    ) -> Result<Array, TensorError> {
+        let bits = element_type.bits();
+        let is_byte = self.item.size == 1 && self.item.kind != NpyKind::Bool;
+        let is_narrow = bits < 8 && 8 % bits == 0 && element_type != ElementType::Pred;
+        let (Some((length, outer)), Some((bytes, rows))) =
+            (dims.split_last(), self.dims.split_last())
+        else {
+            return self.into_array(element_type);
+        };
+        let per_byte = i64::from(8 / bits.clamp(1, 8));
+        let is_packed = rows == outer && *bytes == (*length + per_byte - 1) / per_byte;
+        if !(is_byte && is_narrow && is_packed) || bytes == length {
+            return self.into_array(element_type);
+        }
+        let mask = (1u8 << bits) - 1;
+        let (length, bytes) = (*length as usize, *bytes as usize);
+        let mut elements = Vec::new();
+        for row in self.bytes.chunks_exact(bytes.max(1)) {
+            let parts = row.iter().flat_map(|byte| {
+                let shifts = (0..8).step_by(bits as usize);
+                shifts.map(move |shift| (byte >> shift) & mask)
+            });
+            elements.extend(parts.take(length));
+        }
+        Array::new(element_type, dims, elements)
+    }
+}
+
 /// How NumPy files hold an element type: kind and bytes per element.
 fn npy_type(element_type: ElementType) -> (NpyKind, usize) {
     let kind = match element_type {
@@ -300,6 +342,27 @@ mod tests {
             error.to_string(),
             "NumPy type `<i4` does not hold f32 elements"
         );
+    }
+
+    #[test]
+    fn narrow_elements_may_be_packed() {
+        let packed = |text: (&str, &str), data: &[u8], ty, dims: &[i64]| {
+            let (descr, shape) = text;
+            let header =
+                format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+            let file = file(&header, data);
+            read(&file[..])?.into_array_of(ty, dims)
+        };
+        let text = ("|u1", "(2, 2)");
+        let array = packed(text, &[0x21, 0xF3, 0x54, 0xF6], ElementType::S4, &[2, 3]);
+        let array = array.expect("six elements");
+        let values: Vec<_> = (0..6).map(|at| array.get(at)).collect();
+        assert_eq!(values, [1, 2, 3, 4, 5, 6].map(Scalar::Int));
+        let text = ("|V1", "(1,)");
+        let array = packed(text, &[0b1101_0010], ElementType::U2, &[4]).expect("four elements");
+        let values: Vec<_> = (0..4).map(|at| array.get(at)).collect();
+        assert_eq!(values, [2, 0, 1, 3].map(Scalar::Uint));
+        assert!(packed(("|u1", "(3,)"), &[1; 3], ElementType::U4, &[3]).is_err());
     }
 
     #[test]

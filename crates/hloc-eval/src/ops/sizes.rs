@@ -73,7 +73,7 @@ pub(crate) fn resolve(
     }
     if let Op::Reshape { .. } = op {
         let from = declared.first().copied().ok_or_else(|| unknown(op))?;
-        let dims = reshaped(&bounds(from)?, x.dims(), shape)?;
+        let dims = reshaped(from, x.dims(), shape)?;
         return Ok(keep(static_shape(&dims)?));
     }
     if let Op::Slice { slice } = op {
@@ -341,7 +341,11 @@ fn cut_slices(slices: &[SliceDim], bounds: &[i64], sizes: &[i64]) -> Vec<SliceDi
 ///
 /// Both lists of bounds are cut into the shortest pieces of equal products. The size of a dynamic
 /// dimension of the result is what makes the products of real sizes equal in its piece.
-fn reshaped(from: &[i64], sizes: &[i64], to: &Shape) -> Result<Vec<i64>, EvalError> {
+fn reshaped(from: &Shape, sizes: &[i64], to: &Shape) -> Result<Vec<i64>, EvalError> {
+    let marks = from.as_array();
+    let from = bounds(from)?;
+    let from_dynamic =
+        |at: usize| from[at] != sizes[at] || marks.is_some_and(|marks| marks.is_dynamic(at));
     let to = to
         .as_array()
         .ok_or_else(|| EvalError::argument("no array is declared"))?;
@@ -365,9 +369,15 @@ fn reshaped(from: &[i64], sizes: &[i64], to: &Shape) -> Result<Vec<i64>, EvalErr
                 j += 1;
             }
         }
-        // Sizes of 1 behind belong to this piece if it has no other place for a dynamic size.
-        if start == j && j < dims.len() && dims[j] == 1 {
-            j += 1;
+        // A size of 1 goes with the next that is dynamic, or with one that is not, as it is itself.
+        if start == j {
+            let ones = (j..dims.len()).take_while(|at| to.dims[*at] == 1);
+            let place = ones.clone().find(|at| to.is_dynamic(*at));
+            j = match place {
+                Some(place) if from_dynamic(first) => place + 1,
+                Some(place) => j + usize::from(place > j),
+                None => j + usize::from(ones.count() > 0),
+            };
         }
         if from[first..i] == sizes[first..i] {
             continue;

@@ -60,8 +60,14 @@ struct Piece {
     to: std::ops::Range<usize>,
 }
 
-/// Both lists of bounds, cut; `None` if they do not go together.
-fn pieces(from: &[i64], to: &[i64]) -> Option<Vec<Piece>> {
+/// Both lists of bounds, cut; `None` if they do not go together. A dynamic dimension of bound 1 goes with
+/// the next of the result.
+fn pieces(
+    from: &[i64],
+    is_dynamic: impl Fn(usize) -> bool,
+    shape: &ArrayShape,
+) -> Option<Vec<Piece>> {
+    let to = &shape.dims[..];
     if from.contains(&0) || to.contains(&0) {
         return None;
     }
@@ -79,8 +85,15 @@ fn pieces(from: &[i64], to: &[i64]) -> Option<Vec<Piece>> {
                 j += 1;
             }
         }
-        if start == j && j < to.len() && to[j] == 1 {
-            j += 1;
+        if start == j {
+            let wanted = is_dynamic(first);
+            let ones = (j..to.len()).take_while(|at| to[*at] == 1);
+            let place = ones.clone().find(|at| shape.is_dynamic(*at));
+            j = match place {
+                Some(place) if wanted => place + 1,
+                Some(place) => j + usize::from(place > j),
+                None => j + usize::from(ones.count() > 0),
+            };
         }
         pieces.push(Piece {
             from: first..i,
@@ -99,7 +112,7 @@ fn reshape(region: &mut Region<'_>, id: InstrId, own: &Sizes, result: &ArrayShap
         .cloned();
     let Some(pieces) = from
         .as_ref()
-        .and_then(|from| pieces(&from.dims, &result.dims))
+        .and_then(|from| pieces(&from.dims, |at| own[at].is_some(), result))
     else {
         return region.refused(id, "its dimensions do not go together");
     };
@@ -405,12 +418,16 @@ fn concatenated(region: &mut Region<'_>, id: InstrId, at: usize, result: &ArrayS
 
 #[cfg(test)]
 mod tests {
+    use hloc_ir::{ArrayShape, ElementType};
+
     use super::pieces;
 
     #[test]
     fn bounds_are_cut_into_pieces_of_equal_products() {
         let cut = |from: &[i64], to: &[i64]| {
-            pieces(from, to).map(|all| all.into_iter().map(|p| (p.from, p.to)).collect::<Vec<_>>())
+            let to = ArrayShape::new(ElementType::F32, to);
+            pieces(from, |_| false, &to)
+                .map(|all| all.into_iter().map(|p| (p.from, p.to)).collect::<Vec<_>>())
         };
         assert_eq!(
             cut(&[4, 6], &[4, 2, 3]),

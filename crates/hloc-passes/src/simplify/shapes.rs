@@ -196,11 +196,12 @@ fn slice(cx: &Simplifier<'_>, draft: &Draft, dims: &[SliceDim]) -> Option<Step> 
     let mut merged = Vec::with_capacity(dims.len());
     for ((outer, inner), size) in dims.iter().zip(inner).zip(&result.dims) {
         let stride = outer.stride.checked_mul(inner.stride)?;
-        let start = inner.start + outer.start * inner.stride;
-        let limit = if *size == 0 {
-            start
+        // Nothing may begin anywhere: behind the end of the operand would be too far.
+        let (start, limit) = if *size == 0 {
+            (inner.start, inner.start)
         } else {
-            start + (size - 1) * stride + 1
+            let start = inner.start + outer.start * inner.stride;
+            (start, start + (size - 1) * stride + 1)
         };
         merged.push(SliceDim {
             start,
