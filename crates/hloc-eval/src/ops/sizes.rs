@@ -89,7 +89,17 @@ pub(crate) fn resolve(
     } = op
     {
         let from = bounds(declared.first().copied().ok_or_else(|| unknown(op))?)?;
-        let sizes = windows(sizes, &from, x.dims());
+        // What is collapsed is one element, also where that is all there may be.
+        let single: &[i64] = if let Op::Gather {
+            collapsed_slice_dims,
+            ..
+        } = op
+        {
+            collapsed_slice_dims
+        } else {
+            &[]
+        };
+        let sizes = windows(sizes, &from, x.dims(), single);
         if let Some(Literal::Array(x)) = operands.first_mut() {
             let longest = x.dims().iter().zip(&sizes);
             let longest: Vec<i64> = longest.map(|(size, window)| *size.max(window)).collect();
@@ -182,9 +192,13 @@ fn is_elementwise(op: &Op) -> bool {
 }
 
 /// Sizes of slices: whole dimensions are whole, whatever their real sizes.
-fn windows(sizes: &[i64], bounds: &[i64], real: &[i64]) -> Vec<i64> {
-    let dims = sizes.iter().zip(bounds.iter().zip(real));
-    dims.map(|(window, (bound, size))| if window == bound { *size } else { *window })
+fn windows(sizes: &[i64], bounds: &[i64], real: &[i64], single: &[i64]) -> Vec<i64> {
+    (0..)
+        .zip(sizes.iter().zip(bounds.iter().zip(real)))
+        .map(|(at, (window, (bound, size)))| {
+            let whole = window == bound && !single.contains(&at);
+            if whole { *size } else { *window }
+        })
         .collect()
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hloc_ir::{ElementType, FrontendValue, Id, InstrId, Module, ModuleAttributes, Op, Shape};
+use hloc_ir::{ElementType, FrontendValue, Id, InstrId, Module, Op, Shape};
 
 use super::{ATTRIBUTE, Done, Dynamic, Leaves, Pattern, Region, bounded, no_sizes, pattern};
 use crate::make::Make;
@@ -25,19 +25,6 @@ impl Dynamic<'_> {
                     Shape::Tuple(_) | Shape::Token | Shape::Opaque | Shape::Buffer(_) => Vec::new(),
                 }
             }));
-        }
-        let root = computation.root;
-        let entry = computation.parameters.iter().chain([&root]);
-        let is_array = |leaf: &&Shape| leaf.as_array().is_some();
-        for id in entry {
-            if !computation.instructions[*id]
-                .shape
-                .leaves()
-                .iter()
-                .all(is_array)
-            {
-                return region.refused(*id, "sizes cannot be counted beside what is no array");
-            }
         }
         // Sizes come first in the computation, and behind all others by number.
         let first = computation.parameters.len();
@@ -82,6 +69,7 @@ impl Dynamic<'_> {
                 self.instruction(&mut region, id)?;
             }
         }
+        let root = computation.root;
         let results = region.sizes[root.index()].clone();
         let mut new_root = region.rebuilt.mapped(root);
         if super::any(&results) {
@@ -89,8 +77,26 @@ impl Dynamic<'_> {
             parts.extend(results.iter().flatten().flatten());
             new_root = region.make(root).tuple(&parts);
         }
-        let text = attribute(&given, &pattern(&results));
-        Ok(self.finish(region, parameters, new_root, &text))
+        let results = pattern(&results);
+        let sized = given
+            .iter()
+            .chain(&results)
+            .flatten()
+            .any(|dynamic| *dynamic);
+        let all = computation.parameters.iter().chain([&root]);
+        let is_array = |leaf: &&Shape| leaf.as_array().is_some();
+        for id in all.filter(|_| sized) {
+            if !computation.instructions[*id]
+                .shape
+                .leaves()
+                .iter()
+                .all(is_array)
+            {
+                return region.refused(*id, "sizes cannot be counted beside what is no array");
+            }
+        }
+        let text = sized.then(|| attribute(&given, &results));
+        Ok(self.finish(region, parameters, new_root, text.as_deref()))
     }
 
     fn finish(
@@ -98,27 +104,25 @@ impl Dynamic<'_> {
         region: Region<'_>,
         sizes: Vec<InstrId>,
         root: InstrId,
-        text: &str,
+        text: Option<&str>,
     ) -> Module {
         let (mut computation, _) = region.rebuilt.finish();
         computation.parameters.extend(sizes);
         computation.root = root;
         computation.signature = None;
         let entry = self.computations.push(computation);
-        let old = &self.module.attributes;
-        let mut attributes = ModuleAttributes {
+        let mut attributes = self.module.attributes.clone();
+        if let Some(text) = text {
             // These speak of the parameters and results as they were.
-            entry_computation_layout: None,
-            input_output_alias: Vec::new(),
-            buffer_donor: Vec::new(),
-            allow_spmd_sharding_propagation_to_parameters: None,
-            allow_spmd_sharding_propagation_to_output: None,
-            ..old.clone()
-        };
-        let value = FrontendValue::String(text.into());
-        attributes
-            .frontend_attributes
-            .insert(ATTRIBUTE.into(), value);
+            attributes.entry_computation_layout = None;
+            attributes.input_output_alias = Vec::new();
+            attributes.buffer_donor = Vec::new();
+            attributes.allow_spmd_sharding_propagation_to_parameters = None;
+            attributes.allow_spmd_sharding_propagation_to_output = None;
+            let value = FrontendValue::String(text.into());
+            let notes = &mut attributes.frontend_attributes;
+            notes.insert(ATTRIBUTE.into(), value);
+        }
         Module {
             name: self.module.name.clone(),
             attributes,

@@ -191,7 +191,10 @@ fn gather(region: &mut Region<'_>, id: InstrId) -> Done<Sizes> {
     let bounds = region.rebuilt.made(operands[0]).shape.as_array();
     let bounds = bounds.map(|shape| shape.dims.clone()).unwrap_or_default();
     let batching = |at: usize| operand_batching_dims.contains(&(at as i64));
-    let partial = (0..own.len()).filter(|at| slice_sizes[*at] != bounds[*at] && !batching(*at));
+    // What is collapsed is one element, also where that is all there may be.
+    let whole =
+        |at: usize| slice_sizes[at] == bounds[at] && !collapsed_slice_dims.contains(&(at as i64));
+    let partial = (0..own.len()).filter(|at| !whole(*at) && !batching(*at));
     let partial: Vec<usize> = partial.collect();
     let vector = usize::try_from(*index_vector_dim).unwrap_or(usize::MAX);
     if indices.get(vector).copied().flatten().is_some() {
@@ -212,6 +215,7 @@ fn gather(region: &mut Region<'_>, id: InstrId) -> Done<Sizes> {
         region.copy(id);
         return Ok(sizes);
     }
+    let whole_dims: Vec<bool> = (0..own.len()).map(whole).collect();
     let (map, windows) = (start_index_map.clone(), slice_sizes.clone());
     let mut make = region.make(id);
     let x = cleared(&mut make, operands[0], &own, &partial);
@@ -219,7 +223,7 @@ fn gather(region: &mut Region<'_>, id: InstrId) -> Done<Sizes> {
     for dim in map.iter().map(|dim| *dim as usize) {
         let size = size_at(&mut make, x, &own, dim);
         // A whole dimension begins at 0.
-        let window = if windows[dim] == bounds[dim] {
+        let window = if whole_dims[dim] {
             size
         } else {
             make.scalar(i32::try_from(windows[dim]).unwrap_or(i32::MAX))

@@ -35,6 +35,9 @@ pub const ATTRIBUTE: &str = "hloc.dynamic";
 
 const NAME: &str = "legalize-dynamic";
 
+/// The most instructions that are made: loops and branches are rebuilt for each pattern of sizes.
+const MAX_MADE: usize = 1 << 20;
+
 /// Legalization of dynamic dimensions.
 #[derive(Clone, Copy, Debug)]
 pub struct LegalizeDynamic;
@@ -60,6 +63,7 @@ impl Pass for LegalizeDynamic {
             map: ComputationMap::of(module),
             statics: BTreeMap::new(),
             number: 0,
+            made: 0,
         };
         dynamic.entry().map(Some).map_err(Refused::into_error)
     }
@@ -143,6 +147,8 @@ struct Dynamic<'m> {
     statics: BTreeMap<ComputationId, ComputationId>,
     /// For names of new computations.
     number: usize,
+    /// How many instructions were looked at, again for each pattern of sizes.
+    made: usize,
 }
 
 /// A computation under legalization.
@@ -239,6 +245,10 @@ impl<'m> Dynamic<'m> {
 
     /// One instruction that is no parameter.
     fn instruction(&mut self, region: &mut Region<'m>, id: InstrId) -> Done<()> {
+        self.made += 1;
+        if self.made > MAX_MADE {
+            return region.refused(id, "too many loops and branches carry dynamic sizes");
+        }
         let instruction = &region.rebuilt.old().instructions[id];
         if let Op::While { .. } | Op::Conditional { .. } = instruction.op {
             return self.control(region, id);
