@@ -25,13 +25,12 @@ impl Vectors<'_, '_, '_> {
         let (ty, lane) = self.lane_of(value)?;
         match expr {
             Expr::Load { param, index } => match index.stride(self.plan.var) {
-                Some(stride) if stride != 1 => {
-                    self.load_strided((ty, lane), *param, (index, stride), copy)
-                }
-                Some(_) | None => {
+                Some(1) => {
                     let (address, offset) = self.place(*param, index, copy)?;
                     Ok(self.load(ty, lane, address, offset))
                 }
+                Some(stride) => self.load_strided((ty, lane), *param, (index, stride), copy),
+                None => self.load_uneven((ty, lane), *param, index, copy),
             },
             Expr::Index(index) => self.index(lane, index, copy),
             Expr::Unary(op, operand) => {

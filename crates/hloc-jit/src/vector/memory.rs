@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use hloc_ir::ElementType;
-use hloc_loops::index::Index;
+use hloc_loops::index::{Index, VarExtents};
 use hloc_loops::ir::ParamId;
 
 use super::{Lane, Vectors, Width};
@@ -96,30 +96,59 @@ impl Vectors<'_, '_, '_> {
         (index, stride): (&Index, i64),
         copy: i64,
     ) -> Result<Value, JitError> {
-        self.e.crosses_lanes = true;
-        let width = self.width();
         let (address, offset) = self.place(param, index, copy)?;
         let step = stride.wrapping_mul(i64::try_from(ty.size()).unwrap_or(1));
-        let mut all = None;
-        for at in 0..width.lanes() {
-            let (address, offset) = self.displaced(address, offset, step.wrapping_mul(at));
-            let element = match lane {
-                Lane::Float => self
-                    .e
-                    .b
-                    .ins()
-                    .load(width.float_lane(), FLAGS, address, offset),
-                Lane::Int(_) | Lane::Mask | Lane::Narrow(_) => {
-                    let bits = self.e.load(ty, FLAGS, address, offset).one();
-                    self.lane_bits(lane, bits)
+        let places = (0..self.width().lanes())
+            .map(|at| self.displaced(address, offset, step.wrapping_mul(at)))
+            .collect::<Vec<_>>();
+        self.gathered((ty, lane), param, &places)
+    }
+
+    /// Elements from places that follow no stride, one by one, in a loop that is one stretch.
+    pub(super) fn load_uneven(
+        &mut self,
+        (ty, lane): (ElementType, Lane),
+        param: ParamId,
+        index: &Index,
+        copy: i64,
+    ) -> Result<Value, JitError> {
+        let (lanes, var) = (self.width().lanes(), self.plan.var);
+        let mut places = Vec::new();
+        for at in 0..lanes {
+            let iteration = copy * lanes + at;
+            let fixed = |other| {
+                if other == var {
+                    Index::constant(iteration)
+                } else {
+                    Index::var(other)
                 }
+            };
+            let index = index.substitute(&fixed, &VarExtents(&self.e.kernel.vars));
+            places.push(self.e.address(param, &index)?);
+        }
+        self.gathered((ty, lane), param, &places)
+    }
+
+    fn gathered(
+        &mut self,
+        (ty, lane): (ElementType, Lane),
+        param: ParamId,
+        places: &[(Value, i32)],
+    ) -> Result<Value, JitError> {
+        self.e.crosses_lanes = true;
+        let (width, flags) = (self.width(), self.e.load_flags(param));
+        let mut all = None;
+        for (at, (address, offset)) in (0..).zip(places) {
+            let reg = self.e.load(ty, flags, *address, *offset).one();
+            let element = match lane {
+                Lane::Float => reg,
+                Lane::Int(_) | Lane::Mask | Lane::Narrow(_) => self.lane_bits(lane, reg),
             };
             let vector = if lane == Lane::Float {
                 width.floats()
             } else {
                 width.ints()
             };
-            let at = u8::try_from(at).unwrap_or(0);
             all = Some(match all {
                 None => self.e.b.ins().scalar_to_vector(vector, element),
                 Some(lanes) => self.e.b.ins().insertlane(lanes, element, at),

@@ -148,7 +148,7 @@ impl Emitter<'_, '_> {
         end: Value,
     ) -> Result<Value, JitError> {
         let plan = plan::plan(self.kernel, inner);
-        let Some(plan) = plan.filter(|plan| plan.reductions.is_empty()) else {
+        let Some(plan) = plan.filter(|plan| plan.reductions.is_empty() && !plan.unrolled) else {
             return Ok(begin);
         };
         self.vectorize = false;

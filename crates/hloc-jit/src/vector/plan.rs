@@ -10,6 +10,9 @@ use hloc_loops::ir::{Condition, Expr, For, Kernel, LoopKind, ParamId, Stmt, Valu
 use super::{Lane, Width};
 use crate::math;
 
+/// The most vectors of a loop that is emitted as one stretch.
+const MAX_UNROLLED: i64 = 28;
+
 /// How a loop becomes vector code.
 pub(crate) struct Plan {
     /// The loop variable.
@@ -22,6 +25,8 @@ pub(crate) struct Plan {
     pub(crate) copies: i64,
     /// How each carried value is combined; empty if the loop carries none.
     pub(crate) reductions: Vec<Reduction>,
+    /// Whether the loop must be one stretch, as lanes are loaded from places that follow no stride.
+    pub(crate) unrolled: bool,
     /// The loop around this one, if its iterations are what copies are.
     pub(crate) rows: Option<VarId>,
     /// Whether a load jumps over elements.
@@ -51,6 +56,7 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
         skipped: reductions.iter().map(|reduction| reduction.next).collect(),
         has_inner_blocks: false,
         is_strided: false,
+        is_uneven: false,
         stores: 0,
     };
     // Around inner loops, lanes that do not load next to each other cost more than they save.
@@ -81,10 +87,18 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
     if !analysis.exprs.iter().all(emitted) {
         return None;
     }
+    let copies = if analysis.is_uneven {
+        let vectors = kernel.vars.get(inner.var)?.extent / width.lanes();
+        let is_whole = kernel.vars.get(inner.var)?.extent % width.lanes() == 0;
+        (reductions.is_empty() && is_whole && vectors <= MAX_UNROLLED).then_some(vectors)?
+    } else {
+        analysis.copies()
+    };
     Some(Plan {
         var: inner.var,
         width,
-        copies: analysis.copies(),
+        copies,
+        unrolled: analysis.is_uneven,
         varying: analysis.varying,
         reductions,
         rows: None,
@@ -200,6 +214,8 @@ struct Analysis<'a> {
     has_inner_blocks: bool,
     /// Whether lanes are loaded one by one.
     is_strided: bool,
+    /// Whether some follow no stride: `i mod 3`.
+    is_uneven: bool,
     stores: usize,
 }
 
@@ -262,8 +278,11 @@ impl<'a> Analysis<'a> {
     fn is_accessible(&mut self, expr: &Expr) -> bool {
         match expr {
             Expr::Load { index, .. } => {
-                self.is_strided |= index.stride(self.var) != Some(1);
-                self.is_evenly_spaced(index)
+                let stride = index.stride(self.var);
+                self.is_strided |= stride != Some(1);
+                self.is_uneven |= stride.is_none();
+                let dynamic = index.dynamic_values();
+                !dynamic.iter().any(|value| self.varying.contains(value))
             }
             Expr::Index(index) => self.is_evenly_spaced(index),
             Expr::Constant(_)

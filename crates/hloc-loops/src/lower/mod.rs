@@ -29,6 +29,7 @@ mod steps;
 mod sum;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 use hloc_ir::{Array, ArrayShape, Computation, InstrId, Instruction, Op, Shape, StructuralOp};
 use hloc_verify::VerifiedModule;

@@ -13,6 +13,7 @@ use super::region::{Leaf, Leaves, Region};
 use super::{is_empty, is_virtual, leaf_of_tuple, leaf_shape, operand_id, passes_operand_on};
 use crate::error::LowerError;
 use crate::ir::{Buffer, BufferId, BufferKind, Kernel, KernelId, Program, Step};
+use crate::transform;
 
 /// The most steps of a program, inlined calls counted as often as they are called.
 const MAX_STEPS: usize = 1_000_000;
@@ -25,7 +26,7 @@ const MAX_VIRTUAL_DEPTH: usize = 16;
 pub(super) struct Lowerer<'m> {
     pub(super) module: &'m Module,
     pub(super) analyses: Vec<Analysis>,
-    kernels: Arena<KernelId, Kernel>,
+    pub(super) kernels: Arena<KernelId, Kernel>,
     pub(super) buffers: Arena<BufferId, Buffer>,
     pub(super) steps: Vec<Step>,
     num_steps: usize,
@@ -87,6 +88,7 @@ impl<'m> Lowerer<'m> {
             });
         }
         self.computation(self.module.entry, args, &dests)?;
+        self.clean_up([&mut parameters, &mut results]);
         let shape = entry.program_shape();
         let name = |id: &InstrId| entry.instructions[*id].name.to_string();
         Ok(Program {
@@ -489,6 +491,17 @@ impl<'m> Lowerer<'m> {
                     self.constant((computation, instr, 0), array)
                 }
             });
+        }
+        if let Some(Step::Kernel {
+            kernel: last,
+            args: known,
+        }) = self.steps.last_mut()
+            && let Some((joined, args)) =
+                transform::merge((&self.kernels[*last], known), (&kernel, &buffers))
+        {
+            self.kernels[*last] = joined;
+            *known = args;
+            return Ok(());
         }
         kernel.name = self.unique_name(kernel.name);
         let kernel = self.kernels.push(kernel);

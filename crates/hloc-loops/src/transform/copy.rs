@@ -1,6 +1,6 @@
 //! Copies of blocks with other loop variables and fresh values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Names;
 use crate::index::{Atom, Index, VarExtents};
@@ -12,8 +12,12 @@ use crate::ir::{
 /// What a copy replaces.
 pub(super) struct Copier<'a> {
     names: &'a mut Names,
-    /// The kernel that is copied from, if it is another one, and its parameters here.
-    source: Option<(&'a Kernel, &'a BTreeMap<ParamId, ParamId>)>,
+    /// The kernel whose blocks are copied, if its names are not those of the copy.
+    from: Option<&'a Kernel>,
+    /// Parameters by the parameter that takes their place.
+    params: BTreeMap<ParamId, ParamId>,
+    /// Parameters that are no longer stored to.
+    dropped: BTreeSet<ParamId>,
     /// Loop variables replaced by indices.
     vars: BTreeMap<VarId, Index>,
     /// Values bound in the copy, by the value they copy.
@@ -25,29 +29,39 @@ pub(super) struct Copier<'a> {
 impl<'a> Copier<'a> {
     /// A copier that replaces `var` by `index`.
     pub(super) fn replacing(names: &'a mut Names, var: VarId, index: Index) -> Copier<'a> {
-        let vars = BTreeMap::from([(var, index)]);
+        let mut copier = Copier {
+            names,
+            from: None,
+            params: BTreeMap::new(),
+            dropped: BTreeSet::new(),
+            vars: BTreeMap::new(),
+            values: BTreeMap::new(),
+            aliases: BTreeMap::new(),
+        };
+        copier.replace(var, index);
+        copier
+    }
+
+    /// A copier of blocks of another kernel, whose parameters become others.
+    pub(super) fn between(
+        names: &'a mut Names,
+        from: &'a Kernel,
+        params: BTreeMap<ParamId, ParamId>,
+    ) -> Copier<'a> {
         Copier {
             names,
-            source: None,
-            vars,
+            from: Some(from),
+            params,
+            dropped: BTreeSet::new(),
+            vars: BTreeMap::new(),
             values: BTreeMap::new(),
             aliases: BTreeMap::new(),
         }
     }
 
-    /// A copier out of another kernel, whose parameters become those of `params`.
-    pub(super) fn between(
-        names: &'a mut Names,
-        source: &'a Kernel,
-        params: &'a BTreeMap<ParamId, ParamId>,
-    ) -> Copier<'a> {
-        Copier {
-            names,
-            source: Some((source, params)),
-            vars: BTreeMap::new(),
-            values: BTreeMap::new(),
-            aliases: BTreeMap::new(),
-        }
+    /// Leaves out stores to a parameter.
+    pub(super) fn drop_stores(&mut self, param: ParamId) {
+        self.dropped.insert(param);
     }
 
     /// Replaces one more loop variable.
@@ -70,18 +84,36 @@ impl<'a> Copier<'a> {
 
     /// A fresh name for a value that the copy binds.
     pub(super) fn bind(&mut self, value: ValueId) -> ValueId {
-        let like = match self.source {
-            Some((source, _)) => source.values[value],
+        let old = match self.from {
+            Some(kernel) => kernel.values[value],
             None => self.names.values[value],
         };
-        let fresh = self.names.values.push(like);
+        let fresh = self.names.values.push(old);
         self.values.insert(value, fresh);
         fresh
     }
 
     /// The block with everything replaced and every bound value and inner loop variable fresh.
     pub(super) fn block(&mut self, block: &Block) -> Block {
-        block.iter().map(|stmt| self.stmt(stmt)).collect()
+        let mut copied = Vec::new();
+        for stmt in block {
+            if !self.is_gone(stmt) {
+                copied.push(self.stmt(stmt));
+            }
+        }
+        copied
+    }
+
+    fn is_gone(&self, stmt: &Stmt) -> bool {
+        match stmt {
+            Stmt::Let { value, .. } => self.aliases.contains_key(value),
+            Stmt::Store { param, .. } => self.dropped.contains(param),
+            Stmt::For(_) | Stmt::If(_) => false,
+        }
+    }
+
+    fn param(&self, param: ParamId) -> ParamId {
+        self.params.get(&param).copied().unwrap_or(param)
     }
 
     fn stmt(&mut self, stmt: &Stmt) -> Stmt {
@@ -108,11 +140,11 @@ impl<'a> Copier<'a> {
     }
 
     fn for_stmt(&mut self, stmt: &For) -> For {
-        let like = match self.source {
-            Some((source, _)) => source.vars[stmt.var].clone(),
+        let old = match self.from {
+            Some(kernel) => kernel.vars[stmt.var].clone(),
             None => self.names.vars[stmt.var].clone(),
         };
-        let var = self.names.vars.push(like);
+        let var = self.names.vars.push(old);
         self.vars.insert(stmt.var, Index::var(var));
         let inits: Vec<_> = stmt
             .carried
@@ -179,11 +211,6 @@ impl<'a> Copier<'a> {
             low: range.low,
             high: range.high,
         }
-    }
-
-    fn param(&self, param: ParamId) -> ParamId {
-        let known = self.source.and_then(|(_, params)| params.get(&param));
-        known.copied().unwrap_or(param)
     }
 
     fn index(&self, index: &Index) -> Index {

@@ -7,12 +7,19 @@
 //!    one that the loop does not change moves out of the loop;
 //! 2. `split`: `i / c` and `i mod c` become two loops where `c` divides the extent;
 //! 3. `collapse`: two nested loops become one where every index runs through both without a gap;
-//! 4. `tile`: loops around loads that lie apart along the innermost loop run tile by tile.
+//! 4. `tile`: loops around loads that lie apart along the innermost loop run tile by tile;
+//! 5. `group`: a short innermost loop is joined with several iterations of the loop around it.
+//!
+//! While a program is built, kernels that run over the same rows become one ([`merge`](self::merge())), and
+//! what only they use stays in registers or where the result is made (`rows`).
 //!
 //! [`merge_loops`] then makes one kernel of each counted loop of steps that does little per iteration.
 
 mod collapse;
 mod copy;
+mod group;
+mod merge;
+mod rows;
 mod segments;
 mod split;
 mod tile;
@@ -20,6 +27,9 @@ mod whole_loop;
 
 use hloc_ir::Arena;
 pub(crate) use whole_loop::merge_loops;
+
+pub(crate) use merge::merge;
+pub(crate) use rows::clean_up;
 
 use crate::ir::{Block, Kernel, Stmt, Value, ValueId, Var, VarId};
 
@@ -31,19 +41,14 @@ const FREE_GROWTH: usize = 64;
 
 /// Applies all transforms to a kernel.
 pub fn optimize(kernel: &mut Kernel) {
+    let mut names = Names::of(kernel);
     let body = std::mem::take(&mut kernel.body);
-    let mut names = Names {
-        vars: std::mem::take(&mut kernel.vars),
-        values: std::mem::take(&mut kernel.values),
-        statements: count_statements(&body),
-        limit: MAX_GROWTH * count_statements(&body) + FREE_GROWTH,
-    };
     let body = segments::segment(body, &mut names);
     let body = split::split(body, &mut names);
     let body = collapse::collapse(body, &mut names);
-    kernel.body = tile::tile(body, &mut names);
-    kernel.vars = names.vars;
-    kernel.values = names.values;
+    let body = tile::tile(body, &mut names);
+    kernel.body = group::group(body, &mut names);
+    names.give_back(kernel);
 }
 
 /// Where transforms take new loop variables and values from.
@@ -57,6 +62,33 @@ struct Names {
 }
 
 impl Names {
+    /// Those of a kernel, which has none until they are given back.
+    fn of(kernel: &mut Kernel) -> Names {
+        let statements = count_statements(&kernel.body);
+        Names {
+            vars: std::mem::take(&mut kernel.vars),
+            values: std::mem::take(&mut kernel.values),
+            statements,
+            limit: MAX_GROWTH * statements + FREE_GROWTH,
+        }
+    }
+
+    /// None yet.
+    fn empty() -> Names {
+        Names {
+            vars: Arena::new(),
+            values: Arena::new(),
+            statements: 0,
+            limit: 0,
+        }
+    }
+
+    /// Makes them those of a kernel.
+    fn give_back(self, kernel: &mut Kernel) {
+        kernel.vars = self.vars;
+        kernel.values = self.values;
+    }
+
     fn extent(&self, var: VarId) -> i64 {
         self.vars[var].extent
     }

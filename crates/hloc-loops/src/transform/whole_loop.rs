@@ -237,7 +237,7 @@ impl<'p> Merger<'p> {
         for ((id, param), buffer) in kernel.params.iter().zip(args) {
             params.insert(id, self.param(*buffer, param.access));
         }
-        let mut copied = Copier::between(&mut self.names, kernel, &params).block(&kernel.body);
+        let mut copied = Copier::between(&mut self.names, kernel, params).block(&kernel.body);
         copied.iter_mut().for_each(within_loop);
         block.append(&mut copied);
     }
