@@ -38,6 +38,8 @@ pub enum Engine {
     Jit,
     /// Compiled with all passes for every width of vectors and one thread or two: the same bits.
     SameBits,
+    /// Compiled with all passes and compared with the evaluator, whatever the case expects.
+    Compare,
 }
 
 /// The cases of a folder in the manifest's order.
@@ -125,6 +127,11 @@ impl Case {
             .collect::<Result<_, _>>()?;
         let outputs = match engine {
             Engine::SameBits => return stages::same_bits(source.text(), &inputs),
+            Engine::Compare => {
+                let got = stages::compile_and_run(source.text(), PassSelection::All, &inputs)?;
+                let wanted = evaluate(&module, &shapes.parameters, inputs)?;
+                return agree(&module, &got, &wanted);
+            }
             Engine::Evaluator => evaluate(&module, &shapes.parameters, inputs)?,
             Engine::JitWithoutPasses => {
                 stages::compile_and_run(source.text(), PassSelection::None, &inputs)?
@@ -161,6 +168,27 @@ impl Case {
         };
         hloc_tensor::compare(got, want, tolerance).map_err(|mismatch| mismatch.to_string())
     }
+}
+
+/// Compares compiled results with the evaluator's.
+fn agree(
+    module: &hloc_verify::VerifiedModule,
+    got: &[Array],
+    wanted: &[Array],
+) -> Result<(), String> {
+    if got.len() != wanted.len() {
+        return Err(format!(
+            "{} results, the evaluator gives {}",
+            got.len(),
+            wanted.len()
+        ));
+    }
+    for (at, (got, want)) in got.iter().zip(wanted).enumerate() {
+        let tolerance = hloc_eval::tolerance(module, want);
+        hloc_tensor::compare(got, want, tolerance)
+            .map_err(|mismatch| format!("out{at}: {mismatch}"))?;
+    }
+    Ok(())
 }
 
 fn evaluate(

@@ -1,4 +1,5 @@
-//! Runs the selection of real programs in `tests/corpus` on the evaluator and on compiled code.
+//! Runs the selection of real programs in `tests/corpus` on the evaluator and on compiled code, and compares the
+//! two.
 
 use std::process::ExitCode;
 
@@ -14,6 +15,7 @@ fn main() -> ExitCode {
         ("evaluator", Engine::Evaluator),
         ("jit-without-passes", Engine::JitWithoutPasses),
         ("jit", Engine::Jit),
+        ("compare", Engine::Compare),
     ];
     let trial = |case: &Case, (name, engine): (&str, Engine)| {
         let case = case.clone();

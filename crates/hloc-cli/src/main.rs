@@ -11,7 +11,6 @@ mod input;
 mod options;
 mod output;
 mod progress;
-mod tolerance;
 mod values;
 
 use std::process::ExitCode;

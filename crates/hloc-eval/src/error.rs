@@ -35,6 +35,16 @@ pub enum EvalError {
         /// Which instruction, if it is about one inside of the program.
         place: Option<Place>,
     },
+    /// A handler of a custom call failed.
+    #[error("{}: the custom call to `{target}` failed: {message}", shown(.place))]
+    CustomCall {
+        /// The target.
+        target: Box<str>,
+        /// What the handler says, or what is wrong with what it gave.
+        message: String,
+        /// Which instruction.
+        place: Option<Place>,
+    },
     /// A stated limit is exceeded, or memory is short.
     #[error("{}: {message}", shown(.place))]
     Limit {
@@ -91,6 +101,7 @@ impl EvalError {
         match self {
             EvalError::Unsupported { place, .. }
             | EvalError::Argument { place, .. }
+            | EvalError::CustomCall { place, .. }
             | EvalError::Limit { place, .. } => place.as_ref(),
         }
     }
@@ -99,6 +110,7 @@ impl EvalError {
     pub(crate) fn at(mut self, instruction: &Instruction) -> EvalError {
         let (EvalError::Unsupported { place, .. }
         | EvalError::Argument { place, .. }
+        | EvalError::CustomCall { place, .. }
         | EvalError::Limit { place, .. }) = &mut self;
         place.get_or_insert_with(|| Place {
             instruction: instruction.name.clone(),

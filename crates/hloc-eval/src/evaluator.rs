@@ -2,7 +2,9 @@
 
 use std::cell::{Cell, OnceCell};
 
-use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Literal, Module, Op, Shape};
+use hloc_ir::{
+    Computation, ComputationId, CustomCalls, Id, InstrId, Instruction, Literal, Module, Op, Shape,
+};
 
 use crate::{EvalError, MAX_CALL_DEPTH, ops};
 
@@ -29,14 +31,17 @@ impl Run {
 pub(crate) struct Evaluator<'m> {
     pub(crate) module: &'m Module,
     run: &'m Run,
+    /// What answers custom calls that the evaluator does not know.
+    pub(crate) calls: &'m CustomCalls,
     depth: usize,
 }
 
 impl<'m> Evaluator<'m> {
-    pub(crate) fn new(module: &'m Module, run: &'m Run) -> Evaluator<'m> {
+    pub(crate) fn new(module: &'m Module, run: &'m Run, calls: &'m CustomCalls) -> Evaluator<'m> {
         Evaluator {
             module,
             run,
+            calls,
             depth: 0,
         }
     }
@@ -101,6 +106,9 @@ impl<'m> Evaluator<'m> {
         if let (Op::Bitcast {}, [operand]) = (&instruction.op, &instruction.operands[..]) {
             let from = &computation.instructions[*operand].shape;
             return ops::apply_bitcast(operands, from, &instruction.shape);
+        }
+        if let Op::CustomCall { .. } = &instruction.op {
+            return ops::custom_call(self.calls, instruction, operands);
         }
         let declared = computation.operand_shapes(instruction);
         let (op, shape) = (&instruction.op, &instruction.shape);

@@ -3,8 +3,9 @@
 //! It is the witness for everything else: passes, lowering and machine code must give what it gives.
 //! It shares no code with them but the op tables. Arrays are row-major whatever layouts the text
 //! names. Subnormals are kept, `maximum` and `minimum` propagate NaN, types below `f32` are computed
-//! in `f32` and rounded after each op, reductions are left folds in row-major order, and sums of
-//! products are accumulated in `f64` and rounded once.
+//! in `f32` and rounded after each op, reductions are left folds in row-major order (sums of floats
+//! keep what rounding drops and add it at the end), and sums of products are accumulated in `f64` and
+//! rounded once.
 //!
 //! Inside, `scalar` has the functions of single elements and `ops` one file per op or family.
 
@@ -12,13 +13,15 @@ mod error;
 mod evaluator;
 mod ops;
 mod scalar;
+mod tolerance;
 
-use hloc_ir::{Literal, Module, Op, Shape};
+use hloc_ir::{CustomCalls, Literal, Module, Op, Shape};
 use hloc_verify::VerifiedModule;
 
 pub use error::{EvalError, Place};
 pub use ops::supports;
 pub use scalar::complex;
+pub use tolerance::tolerance;
 
 use evaluator::{Evaluator, Run};
 
@@ -38,6 +41,20 @@ pub const MAX_CALL_DEPTH: usize = 100;
 /// [`EvalError::Unsupported`] for an op the evaluator does not know, [`EvalError::Limit`] beyond
 /// [`MAX_ARRAY_BYTES`] or [`MAX_CALL_DEPTH`].
 pub fn evaluate(module: &VerifiedModule, arguments: &[Literal]) -> Result<Literal, EvalError> {
+    evaluate_with(module, arguments, &NO_CALLS)
+}
+
+static NO_CALLS: CustomCalls = CustomCalls::new();
+
+/// As [`evaluate`]; `calls` answers custom calls.
+///
+/// # Errors
+/// As [`evaluate`], and [`EvalError::CustomCall`] if a handler fails.
+pub fn evaluate_with(
+    module: &VerifiedModule,
+    arguments: &[Literal],
+    calls: &CustomCalls,
+) -> Result<Literal, EvalError> {
     let entry = module.entry();
     if arguments.len() != entry.parameters.len() {
         return Err(EvalError::argument(format!(
@@ -55,7 +72,7 @@ pub fn evaluate(module: &VerifiedModule, arguments: &[Literal]) -> Result<Litera
             return Err(EvalError::argument(message).at(parameter));
         }
     }
-    Evaluator::new(module, &Run::new()).computation(module.entry, arguments.to_vec())
+    Evaluator::new(module, &Run::new(), calls).computation(module.entry, arguments.to_vec())
 }
 
 /// The result of one op, for constant folding.
@@ -73,5 +90,10 @@ pub fn evaluate_op(
     module: &Module,
 ) -> Result<Literal, EvalError> {
     let operands = operands.iter().map(|operand| (*operand).clone()).collect();
-    ops::apply(Evaluator::new(module, &Run::new()), op, operands, shape)
+    ops::apply(
+        Evaluator::new(module, &Run::new(), &NO_CALLS),
+        op,
+        operands,
+        shape,
+    )
 }

@@ -8,6 +8,7 @@
 mod arena;
 pub mod attr;
 pub mod builder;
+mod custom_call;
 mod infer;
 mod literal;
 mod module;
@@ -23,6 +24,7 @@ pub mod words;
 pub use arena::{Arena, Id, SideTable};
 pub use attr::{Attr, AttrError, AttrKind, AttrValue};
 pub use builder::{Builder, Callee, Value};
+pub use custom_call::{CustomCall, CustomCallHandler, CustomCalls};
 pub use hloc_tensor::{
     Array, Element, ElementClass, ElementType, Scalar, float_format, format_scalar,
 };

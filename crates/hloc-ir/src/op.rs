@@ -367,7 +367,7 @@ structural_ops! {
     /// Begins an asynchronous copy.
     CopyStart = "copy-start", 1..=1, Full { cross_program_prefetch_index: Option<i64> }
     /// Calls code outside of HLO by name.
-    CustomCall = "custom-call", 0..=MANY, Checked {
+    CustomCall = "custom-call", 0..=MANY, Partial {
         custom_call_target: Box<str>, window: Option<Window>, dim_labels: Option<DimLabels>,
         feature_group_count: GroupCount, batch_group_count: GroupCount, operand_precision: OperandPrecision,
         to_apply: Option<ComputationId>, called_computations: Option<Vec<ComputationId>>,

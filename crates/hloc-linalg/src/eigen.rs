@@ -6,8 +6,10 @@ use faer::linalg::evd::{ComputeEigenvectors, evd_cplx, evd_real, evd_scratch};
 use faer::{Mat, MatRef, Par, Side};
 use hloc_tensor::Complex;
 
+use crate::canonical;
 use crate::field::{Field, norm};
 use crate::matrix::Matrix;
+use crate::schur::{self, Schur};
 
 type C64 = Complex<f64>;
 
@@ -36,14 +38,18 @@ pub struct Singular<T> {
 /// Fields whose matrices have eigenvalues here: those with `f64` parts. Narrower numbers are widened,
 /// which costs less than the code would.
 pub trait EigenField: Field {
-    /// Eigenvalues of any matrix, with vectors of length 1 whose largest entry is real; `None` if the
+    /// Eigenvalues of any matrix in ascending order of real, then imaginary parts (conjugate pairs of a real
+    /// matrix together), with vectors of length 1 whose first large entry is real and positive; `None` if the
     /// iteration does not converge or a number is not finite.
     fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen>;
-    /// Values in ascending order and vectors of a self-adjoint matrix of which one triangle was given;
-    /// `None` as for [`EigenField::eigen`].
+    /// The Schur form of any matrix; `None` as for [`EigenField::eigen`].
+    fn schur(a: &Matrix<Self>) -> Option<Schur<Self>>;
+    /// Values in ascending order and vectors of a self-adjoint matrix of which one triangle was given, the
+    /// first large entry of each vector real and positive; `None` as for [`EigenField::eigen`].
     fn self_adjoint(a: &Matrix<Self>, lower: bool) -> Option<(Vec<f64>, Matrix<Self>)>;
     /// Singular values with all vectors (`full`) or those that belong to values; `None` if the iteration
-    /// does not converge.
+    /// does not converge. The first large entry of each left vector is real and positive; the vectors of
+    /// zero and those without a value are those that a QR factorization of the others adds.
     fn singular(a: &Matrix<Self>, full: bool) -> Option<Singular<Self>>;
 }
 
@@ -57,25 +63,55 @@ macro_rules! symmetric_routines {
             let eigen = a.view().self_adjoint_eigen(Side::Lower).ok()?;
             let values = eigen.S().column_vector();
             let values = (0..a.rows).map(|at| values[at].re()).collect();
-            Some((values, Matrix::from_view(eigen.U())))
+            let mut vectors = Matrix::from_view(eigen.U());
+            for column in 0..vectors.columns {
+                canonical::turned(vectors.column_mut(column));
+            }
+            Some((values, vectors))
         }
 
         fn singular(a: &Matrix<Self>, full: bool) -> Option<Singular<Self>> {
-            let svd = if full {
-                a.view().svd().ok()?
-            } else {
-                a.view().thin_svd().ok()?
-            };
+            let svd = a.view().thin_svd().ok()?;
             let values = svd.S().column_vector();
-            Some(Singular {
-                values: (0..a.rows.min(a.columns))
-                    .map(|at| values[at].re())
-                    .collect(),
-                left: Matrix::from_view(svd.U()),
-                right: Matrix::from_view(svd.V()),
-            })
+            let values: Vec<f64> = (0..a.rows.min(a.columns))
+                .map(|at| values[at].re())
+                .collect();
+            let vectors = [svd.U(), svd.V()].map(Matrix::from_view);
+            Some(finish(values, vectors, full))
         }
     };
+}
+
+/// Turns singular vectors and adds those of zero and, if asked for, those without a value.
+fn finish<T: EigenField<Part = f64>>(
+    values: Vec<f64>,
+    [mut left, mut right]: [Matrix<T>; 2],
+    full: bool,
+) -> Singular<T> {
+    let size = left.rows.max(right.rows).max(8) as f64;
+    let zero = values
+        .first()
+        .map_or(0.0, |value| value * size * 4.0 * f64::EPSILON);
+    let kept = values.iter().filter(|value| **value > zero).count();
+    for column in 0..kept {
+        let turn = canonical::turned(left.column_mut(column));
+        for value in right.column_mut(column) {
+            *value *= turn;
+        }
+    }
+    let completed = |vectors: Matrix<T>| {
+        let columns = if full { vectors.rows } else { vectors.columns };
+        if kept == columns {
+            vectors
+        } else {
+            canonical::completed(&vectors, kept, columns)
+        }
+    };
+    Singular {
+        left: completed(left),
+        right: completed(right),
+        values,
+    }
 }
 
 fn wanted(vectors: bool) -> ComputeEigenvectors {
@@ -88,6 +124,10 @@ fn wanted(vectors: bool) -> ComputeEigenvectors {
 
 impl EigenField for f64 {
     symmetric_routines!();
+
+    fn schur(a: &Matrix<f64>) -> Option<Schur<f64>> {
+        schur::real(a)
+    }
 
     fn eigen(a: &Matrix<f64>, left: bool, right: bool) -> Option<Eigen> {
         let n = a.rows;
@@ -115,16 +155,16 @@ impl EigenField for f64 {
             .collect();
         let right = u_right.map(|u| unpacked(u.as_ref(), &values, false));
         let left = u_left.map(|u| unpacked(u.as_ref(), &values, true));
-        Some(Eigen {
-            left: left.map(normalized),
-            right: right.map(normalized),
-            values,
-        })
+        Some(ordered(a, values, left, right))
     }
 }
 
 impl EigenField for Complex<f64> {
     symmetric_routines!();
+
+    fn schur(a: &Matrix<Self>) -> Option<Schur<Self>> {
+        schur::complex(a)
+    }
 
     fn eigen(a: &Matrix<Self>, left: bool, right: bool) -> Option<Eigen> {
         let n = a.rows;
@@ -144,11 +184,7 @@ impl EigenField for Complex<f64> {
             params,
         )
         .ok()?;
-        Some(Eigen {
-            left: u_left.map(normalized),
-            right: u_right.map(normalized),
-            values,
-        })
+        Some(ordered(a, values, u_left, u_right))
     }
 }
 
@@ -183,32 +219,29 @@ fn unpacked(vectors: MatRef<'_, f64>, values: &[C64], left: bool) -> Matrix<C64>
     result
 }
 
-/// Columns of length 1 whose largest entry is real, as LAPACK gives them.
-fn normalized(mut vectors: Matrix<C64>) -> Matrix<C64> {
-    for column in 0..vectors.columns {
-        let column = vectors.column_mut(column);
-        let length = norm(column);
-        let square = |value: &C64| value.re * value.re + value.im * value.im;
-        let is_real = column.iter().all(|value| value.im == 0.0);
-        let mut largest = C64::new(0.0, 0.0);
-        for value in column.iter_mut() {
-            *value = C64::new(value.re / length, value.im / length);
-            if square(value) > square(&largest) {
-                largest = *value;
+/// Eigenvalues in the order of [`canonical::order`] with vectors of length 1 that are turned.
+fn ordered<T: Field>(
+    a: &Matrix<T>,
+    values: Vec<C64>,
+    left: Option<Matrix<C64>>,
+    right: Option<Matrix<C64>>,
+) -> Eigen {
+    let order = canonical::order(&values, canonical::size(a), !T::IS_COMPLEX);
+    let normalized = |vectors: Matrix<C64>| {
+        let mut vectors = canonical::reordered(&vectors, &order);
+        for column in 0..vectors.columns {
+            let column = vectors.column_mut(column);
+            let length = norm(column);
+            for value in column.iter_mut() {
+                *value = C64::new(value.re / length, value.im / length);
             }
+            canonical::turned(column);
         }
-        if is_real || largest == C64::zero() {
-            continue;
-        }
-        let size = largest.re.hypot(largest.im);
-        let turn = largest.conjugate().scaled(1.0 / size);
-        for value in column.iter_mut() {
-            let is_largest = *value == largest;
-            *value *= turn;
-            if is_largest {
-                value.im = 0.0;
-            }
-        }
+        vectors
+    };
+    Eigen {
+        left: left.map(normalized),
+        right: right.map(normalized),
+        values: order.iter().map(|at| values[*at]).collect(),
     }
-    vectors
 }

@@ -31,6 +31,8 @@ pub trait Part:
     fn root(self) -> Self;
     /// √(x² + y²) without overflow on the way.
     fn hypotenuse(self, other: Self) -> Self;
+    /// Whether its sign is minus, also of −0.
+    fn negative(self) -> bool;
     /// Whether it is neither infinite nor NaN.
     fn finite(self) -> bool;
     /// The number as `f64`, exactly.
@@ -53,6 +55,9 @@ macro_rules! part {
             }
             fn hypotenuse(self, other: Self) -> Self {
                 self.hypot(other)
+            }
+            fn negative(self) -> bool {
+                self.is_sign_negative()
             }
             fn finite(self) -> bool {
                 self.is_finite()

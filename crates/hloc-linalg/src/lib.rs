@@ -4,6 +4,7 @@
 //! Factors with reflections are hloc's own, for their signs are part of LAPACK's interface. Everything
 //! heavy is compiled here, once, for the four types of [`Routines`].
 
+mod canonical;
 mod cholesky;
 mod eigen;
 mod field;
@@ -12,6 +13,7 @@ mod lu;
 mod matrix;
 mod qr;
 mod routines;
+mod schur;
 #[cfg(test)]
 mod tests;
 mod triangular;
@@ -22,5 +24,6 @@ pub use field::{Field, Part};
 pub use hessenberg::{Tridiagonal, reduce, tridiagonalize};
 pub use matrix::Matrix;
 pub use routines::{Packed, Routines};
+pub use schur::Schur;
 pub use triangular::Triangular;
 pub use tridiagonal::{Diagonals, solve as solve_tridiagonal};

@@ -20,11 +20,7 @@ pub(crate) fn reflect<T: Field>(alpha: T, tail: &mut [T]) -> (T, T) {
         return (T::zero(), alpha);
     }
     let whole = alpha.re().hypotenuse(alpha.im()).hypotenuse(size);
-    let beta = if alpha.re() < T::Part::ZERO {
-        whole
-    } else {
-        -whole
-    };
+    let beta = if alpha.re().negative() { whole } else { -whole };
     let tau = T::new((beta - alpha.re()) / beta, -alpha.im() / beta);
     let divisor = alpha - T::real(beta);
     for value in tail {

@@ -285,3 +285,30 @@ fn tridiagonal_forms_keep_the_trace() {
         assert!((0..5).all(|row| at(row) == second[row]));
     }
 }
+
+#[test]
+fn schur_forms() {
+    fn check<T: crate::EigenField<Part = f64>>(a: &Matrix<T>) {
+        let schur = T::schur(a).expect("converges");
+        let (q, t) = (dense(&schur.vectors), dense(&schur.form));
+        assert!(distance(&(&q * &t * q.adjoint()), &dense(a)) < 1e-12);
+        assert!(
+            distance(
+                &(&q * q.adjoint()),
+                &dense(&Matrix::identity(a.rows, a.rows))
+            ) < 1e-12
+        );
+        for column in 0..a.rows {
+            let below = if T::IS_COMPLEX { 1 } else { 2 };
+            assert!((column + below..a.rows).all(|row| schur.form.at(row, column) == T::zero()));
+            assert_eq!(schur.form.at(column, column).re(), schur.values[column].re);
+        }
+    }
+    for n in [1, 2, 3, 4, 7, 20] {
+        check(&real(n, n));
+        check(&complex(n, n));
+    }
+    let turn = Matrix::load(&[0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0], 3, 3);
+    check(&turn);
+    assert!(f64::schur(&Matrix::load(&[f64::NAN], 1, 1)).is_none());
+}

@@ -13,5 +13,5 @@ mod verify;
 
 pub use error::LowerError;
 pub use finish::finish;
-pub use lower::lower;
+pub use lower::{lower, lower_with};
 pub use verify::{KernelError, verify_kernel};

@@ -2,7 +2,7 @@
 
 use hloc_ir::attr::{DimLabels, Window};
 use hloc_ir::words::{FftType, RngAlgorithm, Transpose};
-use hloc_ir::{ArrayShape, CompareType};
+use hloc_ir::{ArrayShape, CompareType, CustomCallHandler};
 
 use crate::ir::KernelId;
 
@@ -62,6 +62,8 @@ pub enum Routine {
     TriangularSolve(Triangular),
     /// A routine of LAPACK as `jaxlib` wraps it.
     Lapack(Lapack),
+    /// A custom call that the program around hloc answers.
+    Registered(Registered),
 }
 
 impl Routine {
@@ -77,8 +79,20 @@ impl Routine {
             Routine::Cholesky { .. } => "cholesky",
             Routine::TriangularSolve(_) => "triangular-solve",
             Routine::Lapack(lapack) => lapack.name(),
+            Routine::Registered(_) => "custom-call",
         }
     }
+}
+
+/// A custom call with what answers it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Registered {
+    /// The name that is called.
+    pub target: Box<str>,
+    /// The text of `backend_config`.
+    pub backend_config: Box<str>,
+    /// What answers.
+    pub handler: CustomCallHandler,
 }
 
 /// How a kernel slides over an input.
@@ -161,6 +175,11 @@ pub enum Lapack {
         /// Whether right vectors are wanted.
         right: bool,
     },
+    /// Schur form: matrix, vectors, values (as `Geev`), how many were selected (0), status.
+    Gees {
+        /// Whether vectors are wanted.
+        vectors: bool,
+    },
     /// Equations with a triangular matrix: unknowns.
     Trsm(Triangular),
     /// Equations with a tridiagonal matrix: three diagonals (used up), unknowns, status.
@@ -190,6 +209,7 @@ impl Lapack {
             Lapack::Syevd { .. } => "syevd",
             Lapack::Gesdd { .. } => "gesdd",
             Lapack::Geev { .. } => "geev",
+            Lapack::Gees { .. } => "gees",
             Lapack::Trsm(_) => "trsm",
             Lapack::Gtsv => "gtsv",
             Lapack::Sytrd { .. } => "sytrd",

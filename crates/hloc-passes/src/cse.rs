@@ -15,8 +15,8 @@ use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
 use hloc_ir::{
-    BinaryOp, Computation, ComputationId, Id, InstrId, Instruction, Module, Op, Operands, Shape,
-    SideTable,
+    BackendConfig, BinaryOp, Computation, ComputationId, Id, InstrId, Instruction, Module, Op,
+    Operands, Shape, SideTable,
 };
 use hloc_verify::VerifiedModule;
 
@@ -66,6 +66,8 @@ struct Key<'a> {
     /// New ids, sorted if the op commutes.
     operands: Operands,
     shape: &'a Shape,
+    /// What a custom call is told besides its operands.
+    config: Option<&'a BackendConfig>,
 }
 
 impl<'a> Key<'a> {
@@ -74,6 +76,7 @@ impl<'a> Key<'a> {
             op: canonical_op(&instruction.op, equal),
             operands,
             shape: &instruction.shape,
+            config: config(instruction),
         };
         if commutes(&key.op) {
             key.operands.sort_unstable();
@@ -90,6 +93,7 @@ impl<'a> Key<'a> {
     fn is_same(&self, other: &Key<'_>) -> bool {
         self.operands == other.operands
             && self.op == other.op
+            && self.config == other.config
             && self.shape.compatible(other.shape)
             && same_dynamic(self.shape, other.shape)
     }
@@ -103,6 +107,14 @@ fn canonical_op<'a>(op: &'a Op, equal: &EqualComputations) -> Cow<'a, Op> {
     let mut op = op.clone();
     op.map_computations(|id| equal[id].unwrap_or(id));
     Cow::Owned(op)
+}
+
+/// The options of a custom call; of other ops, notes of a back end do not change what they compute.
+fn config(instruction: &Instruction) -> Option<&BackendConfig> {
+    let Op::CustomCall { .. } = &instruction.op else {
+        return None;
+    };
+    instruction.attributes.as_ref()?.backend_config.as_ref()
 }
 
 fn commutes(op: &Op) -> bool {
@@ -241,6 +253,15 @@ mod tests {
              d = f32[] subtract(x, a)
              ROOT t = (f32[], f32[], f32[]) tuple(a, c, d)",
         );
+    }
+
+    #[test]
+    fn custom_calls_with_other_options() {
+        let same = "x = f32[2,2] parameter(0)
+             a = (f32[2,2], s32[]) custom-call(x), custom_call_target=\"lapack_spotrf_ffi\", backend_config={uplo = 76 : ui8}
+             b = (f32[2,2], s32[]) custom-call(x), custom_call_target=\"lapack_spotrf_ffi\", backend_config={uplo = 85 : ui8}
+             ROOT t = ((f32[2,2], s32[]), (f32[2,2], s32[])) tuple(a, b)";
+        check(&Cse, same, same);
     }
 
     #[test]

@@ -40,6 +40,14 @@ pub enum RunError {
         /// The element type that it does not take.
         element_type: ElementType,
     },
+    /// A handler of a custom call failed.
+    #[error("the custom call to `{target}` failed: {message}")]
+    CustomCall {
+        /// The target.
+        target: Box<str>,
+        /// What the handler says, or what is wrong with what it gave.
+        message: String,
+    },
     /// The program breaks an invariant of the loop representation; hloc is wrong.
     #[error("the program is inconsistent: {0}")]
     InvalidProgram(String),

@@ -120,7 +120,7 @@ impl Executable {
     ///
     /// # Errors
     /// [`RunError::WrongCount`] and [`RunError::WrongArgument`] if the arrays do not fit the parameters,
-    /// [`RunError::OutOfMemory`].
+    /// [`RunError::CustomCall`] if a handler fails, [`RunError::OutOfMemory`].
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, RunError> {
         self.check_inputs(inputs)?;
         let mut outputs = self.new_outputs()?;
@@ -180,9 +180,9 @@ impl Executable {
         workspace.bind(&self.program.buffers, inputs, outputs);
         // SAFETY: the arrays are borrowed until the end of this function, the outputs solely; `bind` has
         // made theirs unique. Their shapes are those of the program's buffers (checked, or made so).
-        unsafe { run_steps(&self.plan.steps, &mut workspace, &self.pool) };
+        let done = unsafe { run_steps(&self.plan.steps, &mut workspace, &self.pool) };
         idle().push(workspace);
-        Ok(())
+        done
     }
 }
 
@@ -225,7 +225,7 @@ impl Runner<'_> {
     /// Runs once; the results replace those of the run before.
     ///
     /// # Errors
-    /// [`RunError::OutOfMemory`].
+    /// [`RunError::CustomCall`] if a handler fails, [`RunError::OutOfMemory`].
     pub fn run(&mut self) -> Result<(), RunError> {
         self.executable.run_checked(&self.inputs, &mut self.outputs)
     }

@@ -5,6 +5,7 @@
     reason = "machine code is called, and buffers are reached through raw pointers"
 )]
 
+use crate::RunError;
 use crate::buffers::{Pointer, Workspace};
 use crate::plan::{Planned, Span};
 use crate::pool::WorkerPool;
@@ -14,16 +15,28 @@ use crate::pool::WorkerPool;
 /// # Safety
 /// `workspace` was bound to arrays of the program that the steps were planned for, and the arrays are
 /// neither moved nor used by anyone else meanwhile. The kernels' machine code is in memory.
-pub(crate) unsafe fn run_steps(steps: &[Planned], workspace: &mut Workspace, pool: &WorkerPool) {
+///
+/// # Errors
+/// [`RunError::CustomCall`] from a handler; no other step fails.
+pub(crate) unsafe fn run_steps(
+    steps: &[Planned],
+    workspace: &mut Workspace,
+    pool: &WorkerPool,
+) -> Result<(), RunError> {
     for step in steps {
         // SAFETY: passed on.
-        unsafe { run_step(step, workspace, pool) };
+        unsafe { run_step(step, workspace, pool)? };
     }
+    Ok(())
 }
 
 /// # Safety
 /// As [`run_steps`].
-unsafe fn run_step(step: &Planned, workspace: &mut Workspace, pool: &WorkerPool) {
+unsafe fn run_step(
+    step: &Planned,
+    workspace: &mut Workspace,
+    pool: &WorkerPool,
+) -> Result<(), RunError> {
     match step {
         Planned::Kernel { entry, args, split } => {
             workspace.gather_args(args);
@@ -73,6 +86,20 @@ unsafe fn run_step(step: &Planned, workspace: &mut Workspace, pool: &WorkerPool)
             // The low word first.
             target.copy_from_slice(&state.to_le_bytes());
         }
+        Planned::Registered {
+            call,
+            inputs,
+            outputs,
+        } => {
+            // SAFETY: as for a routine.
+            let (inputs, mut outputs): (Vec<&[u8]>, Vec<&mut [u8]>) = unsafe {
+                (
+                    inputs.iter().map(|span| read(workspace, *span)).collect(),
+                    outputs.iter().map(|span| write(workspace, *span)).collect(),
+                )
+            };
+            call.run(&inputs, &mut outputs)?;
+        }
         Planned::Copy { from, to } => {
             let (source, target) = (workspace.pointer(from.buffer), workspace.pointer(*to));
             // SAFETY: both buffers have this size; `copy` permits overlap.
@@ -86,11 +113,11 @@ unsafe fn run_step(step: &Planned, workspace: &mut Workspace, pool: &WorkerPool)
         } => loop {
             // SAFETY: passed on; the predicate is one byte.
             unsafe {
-                run_steps(condition, workspace, pool);
+                run_steps(condition, workspace, pool)?;
                 if workspace.pointer(*predicate).0.read() == 0 {
-                    return;
+                    break;
                 }
-                run_steps(body, workspace, pool);
+                run_steps(body, workspace, pool)?;
             }
         },
         Planned::Conditional {
@@ -107,10 +134,11 @@ unsafe fn run_step(step: &Planned, workspace: &mut Workspace, pool: &WorkerPool)
                     usize::try_from(pointer.cast::<i32>().read()).unwrap_or(usize::MAX)
                 };
                 let last = branches.len() - 1;
-                run_steps(&branches[branch.min(last)], workspace, pool);
+                run_steps(&branches[branch.min(last)], workspace, pool)?;
             }
         }
     }
+    Ok(())
 }
 
 /// # Safety

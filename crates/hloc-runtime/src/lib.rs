@@ -16,6 +16,7 @@ mod linalg;
 mod plan;
 mod pool;
 mod random;
+mod registered;
 mod routine;
 mod sort;
 #[cfg(test)]

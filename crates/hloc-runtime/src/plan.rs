@@ -14,6 +14,7 @@ use crate::RunError;
 use crate::buffers::WorkspaceSize;
 use crate::dot::DotPlan;
 use crate::estimate::{Split, split};
+use crate::registered::RegisteredCall;
 use crate::routine::Routine;
 
 /// One step, ready to run.
@@ -28,6 +29,11 @@ pub(crate) enum Planned {
         plan: Box<DotPlan>,
         operands: [Span; 2],
         result: Span,
+    },
+    Registered {
+        call: Box<RegisteredCall>,
+        inputs: Box<[Span]>,
+        outputs: Box<[Span]>,
     },
     Routine {
         routine: Box<dyn Routine>,
@@ -272,6 +278,13 @@ impl Planner<'_> {
             return Ok(Planned::NextRandom {
                 delta: *delta,
                 to: *to,
+            });
+        }
+        if let Asked::Registered(asked) = &call.routine {
+            return Ok(Planned::Registered {
+                call: Box::new(RegisteredCall::new(call, asked)),
+                inputs: inputs.into(),
+                outputs: outputs.into(),
             });
         }
         Ok(Planned::Routine {

@@ -41,6 +41,7 @@ pub(crate) fn plan(
         Asked::Cholesky { lower } => linalg::plan_cholesky(call, *lower)?,
         Asked::TriangularSolve(asked) => linalg::plan_triangular(call, *asked)?,
         Asked::Lapack(asked) => linalg::plan_lapack(call, *asked)?,
+        Asked::Registered(_) => return Err(invalid("a handler is no routine of the library")),
     })
 }
 

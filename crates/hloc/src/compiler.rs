@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hloc_diag::{Diagnostic, Source};
-use hloc_ir::Module;
+use hloc_ir::{CustomCall, CustomCallHandler, CustomCalls, Literal, Module, Shape};
 use hloc_passes::{PassError, Pipeline};
+use hloc_runtime::RunError;
+use hloc_tensor::Array;
 use hloc_verify::{Rejected, VerifiedModule, verify_with};
 
 use crate::{CompileOptions, CompileTimes, Dialect, Error, PassSelection};
@@ -55,6 +57,7 @@ impl<T> Staged<T> {
 #[derive(Clone, Debug, Default)]
 pub struct Compiler {
     options: CompileOptions,
+    pub(crate) calls: CustomCalls,
 }
 
 impl Compiler {
@@ -88,6 +91,40 @@ impl Compiler {
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Compiler {
         self.options.dialect = dialect;
+        self
+    }
+
+    /// Lets `handler` answer custom calls of `target`, in compiled programs and in [`Compiler::evaluate`].
+    ///
+    /// The handler gets the operands and gives one array for each result, tuples flattened. Its error, a
+    /// panic in it, and arrays of other shapes than declared end the run with
+    /// [`Error::is_custom_call_failure`]. It may be called by several threads at once. A call without
+    /// `custom_call_has_side_effect=true` may be left out if nothing uses its results, and made once for
+    /// equal operands. A program that calls a target that neither hloc nor a handler knows is not compiled.
+    ///
+    /// ```
+    /// use hloc::{Array, Compiler};
+    ///
+    /// let compiler = Compiler::new().custom_call("reverse", |call| {
+    ///     let mut elements = call.operands[0].to_vec::<f32>().ok_or("f32 expected")?;
+    ///     elements.reverse();
+    ///     let array = Array::from_slice(call.operands[0].dims(), &elements);
+    ///     Ok(vec![array.map_err(|error| error.to_string())?])
+    /// });
+    /// let executable = compiler.compile(
+    ///     r#"ENTRY e { x = f32[3] parameter(0) ROOT y = f32[3] custom-call(x), custom_call_target="reverse" }"#,
+    /// )?;
+    /// let y = executable.run(&[Array::from_slice(&[3], &[1.0f32, 2.0, 3.0])?])?;
+    /// assert_eq!(y[0].as_slice::<f32>(), Some(&[3.0, 2.0, 1.0][..]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn custom_call(
+        mut self,
+        target: &str,
+        handler: impl Fn(&CustomCall<'_>) -> Result<Vec<Array>, String> + Send + Sync + 'static,
+    ) -> Compiler {
+        self.calls.register(target, CustomCallHandler::new(handler));
         self
     }
 
@@ -177,6 +214,35 @@ impl Compiler {
         )
     }
 
+    /// The results of a program on the reference evaluator, which is slow and shares no code with compiled
+    /// programs: one array per parameter, tuples flattened; the results flattened too.
+    ///
+    /// # Errors
+    /// [`Error::is_unsupported`] for what the evaluator does not know, [`Error::is_argument_mismatch`],
+    /// [`Error::is_custom_call_failure`].
+    pub fn evaluate(
+        &self,
+        verified: &Staged<VerifiedModule>,
+        inputs: &[Array],
+    ) -> Result<Vec<Array>, Error> {
+        let module = &verified.value;
+        let entry = module.entry();
+        let mut leaves = inputs.iter().cloned();
+        let shapes = entry.parameters.iter();
+        let arguments = shapes.map(|id| grouped(&entry.instructions[*id].shape, &mut leaves));
+        let arguments: Option<Vec<Literal>> = arguments.collect();
+        let arguments = arguments.filter(|_| leaves.next().is_none());
+        let Some(arguments) = arguments else {
+            let shape = |id| entry.instructions[id].shape.leaves().len();
+            let expected = entry.parameters.iter().map(|id| shape(*id)).sum();
+            let given = inputs.len();
+            return Err(RunError::WrongCount { expected, given }.into());
+        };
+        hloc_eval::evaluate_with(module, &arguments, &self.calls)
+            .map(Literal::into_leaves)
+            .map_err(Error::evaluation)
+    }
+
     fn pipeline(&self) -> Result<Pipeline, Error> {
         match &self.options.passes {
             PassSelection::All => Ok(Pipeline::default_pipeline()),
@@ -222,5 +288,18 @@ fn pass_error(error: PassError, source: Option<&Arc<Source>>) -> Error {
             message,
             module_text_before,
         } => Error::internal(pass, message, Some(module_text_before)),
+    }
+}
+
+/// Flattened arrays as a value of a parameter's shape.
+fn grouped(shape: &Shape, leaves: &mut dyn Iterator<Item = Array>) -> Option<Literal> {
+    match shape {
+        Shape::Array(_) => leaves.next().map(Literal::Array),
+        Shape::Tuple(elements) => {
+            let parts = elements.iter().map(|element| grouped(element, leaves));
+            Some(Literal::Tuple(parts.collect::<Option<_>>()?))
+        }
+        Shape::Buffer(inner) => grouped(inner, leaves),
+        Shape::Token | Shape::Opaque => Some(Literal::Tuple(Vec::new())),
     }
 }

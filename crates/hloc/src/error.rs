@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hloc_diag::{Color, Diagnostic, Source, render_text};
+use hloc_eval::EvalError;
 use hloc_runtime::RunError;
 
 /// Compiling or running a program failed.
@@ -21,6 +22,7 @@ enum Kind {
     Invalid(Findings),
     Unsupported(Findings),
     Run(RunError),
+    Evaluation(EvalError),
     Option(String),
     File(FileError),
     Internal(Internal),
@@ -71,6 +73,10 @@ impl Error {
         })))
     }
 
+    pub(crate) fn evaluation(error: EvalError) -> Error {
+        Error(Box::new(Kind::Evaluation(error)))
+    }
+
     pub(crate) fn option(message: impl Into<String>) -> Error {
         Error(Box::new(Kind::Option(message.into())))
     }
@@ -98,12 +104,40 @@ impl Error {
 
     /// Whether the program is valid but uses something that hloc does not compile.
     pub fn is_unsupported(&self) -> bool {
-        self.kind_is(|kind| matches!(kind, Kind::Unsupported(_)))
+        self.kind_is(|kind| match kind {
+            Kind::Unsupported(_)
+            | Kind::Evaluation(EvalError::Unsupported { .. } | EvalError::Limit { .. }) => true,
+            Kind::Invalid(_)
+            | Kind::Run(_)
+            | Kind::Evaluation(EvalError::Argument { .. } | EvalError::CustomCall { .. })
+            | Kind::Option(_)
+            | Kind::File(_)
+            | Kind::Internal(_) => false,
+        })
     }
 
     /// Whether the inputs do not fit the program's parameters.
     pub fn is_argument_mismatch(&self) -> bool {
-        self.kind_is(|kind| matches!(kind, Kind::Run(error) if error.is_argument_mismatch()))
+        self.kind_is(|kind| match kind {
+            Kind::Run(error) => error.is_argument_mismatch(),
+            Kind::Evaluation(error) => matches!(error, EvalError::Argument { .. }),
+            Kind::Invalid(_)
+            | Kind::Unsupported(_)
+            | Kind::Option(_)
+            | Kind::File(_)
+            | Kind::Internal(_) => false,
+        })
+    }
+
+    /// Whether a handler of a custom call failed; see [`Compiler::custom_call`](crate::Compiler::custom_call).
+    pub fn is_custom_call_failure(&self) -> bool {
+        self.kind_is(|kind| {
+            matches!(
+                kind,
+                Kind::Run(RunError::CustomCall { .. })
+                    | Kind::Evaluation(EvalError::CustomCall { .. })
+            )
+        })
     }
 
     /// Whether an option names something that does not exist, such as an unknown pass.
@@ -142,6 +176,7 @@ impl Error {
             Kind::Invalid(_)
             | Kind::Unsupported(_)
             | Kind::Run(_)
+            | Kind::Evaluation(_)
             | Kind::Option(_)
             | Kind::File(_) => None,
         }
@@ -156,6 +191,7 @@ impl Error {
                 texts.join("\n\n")
             }
             Kind::Run(error) => with_causes(error),
+            Kind::Evaluation(error) => with_causes(error),
             Kind::Option(message) => message.clone(),
             Kind::File(error) => error.to_string(),
             Kind::Internal(internal) => {
@@ -170,7 +206,11 @@ impl Error {
     fn findings(&self) -> Option<&Findings> {
         match &*self.0 {
             Kind::Invalid(found) | Kind::Unsupported(found) => Some(found),
-            Kind::Run(_) | Kind::Option(_) | Kind::File(_) | Kind::Internal(_) => None,
+            Kind::Run(_)
+            | Kind::Evaluation(_)
+            | Kind::Option(_)
+            | Kind::File(_)
+            | Kind::Internal(_) => None,
         }
     }
 }

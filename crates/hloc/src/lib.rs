@@ -54,7 +54,7 @@ pub use executable::{Executable, Parameter, Stats};
 pub use format::is_executable;
 pub use hloc_diag::{Color, Diagnostic, Severity, Source, Span, render_text};
 pub use hloc_ir::builder::{self, Builder, Callee, Value, numpy};
-pub use hloc_ir::{ArrayShape, ComparisonDirection, Module, Op, Shape};
+pub use hloc_ir::{ArrayShape, ComparisonDirection, CustomCall, Module, Op, Shape};
 pub use hloc_jit::KernelWidth;
 pub use hloc_runtime::Runner;
 pub use hloc_tensor::{Array, ElementType, TensorError};

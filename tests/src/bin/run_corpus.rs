@@ -1,10 +1,11 @@
 //! Runs a corpus folder in one process and prints what failed.
 //!
 //! `run-corpus DIR [--groups a,b] [--names a,b] [--show N]
-//! [--engine jit|jit-without-passes|evaluator|same-bits] [--optimized] [--exceptions FILE]`
+//! [--engine jit|jit-without-passes|evaluator|same-bits|compare] [--optimized] [--exceptions FILE]`
 //!
 //! The engine `same-bits` compares results for every width of vectors and one thread or two with each other.
 //! `--exceptions` names a file with a case a line, and the reason behind it; these cases are left out.
+//! `--engine compare` compares compiled code with the evaluator instead of the expected results.
 //! `--optimized` runs `NAME.opt.hlo`, where there is one, and expects the same results.
 
 use std::io::Write;
@@ -86,6 +87,7 @@ fn engine(name: &str) -> Result<Engine, String> {
         "jit-without-passes" => Ok(Engine::JitWithoutPasses),
         "same-bits" => Ok(Engine::SameBits),
         "evaluator" => Ok(Engine::Evaluator),
+        "compare" => Ok(Engine::Compare),
         _ => Err(format!("unknown engine {name}")),
     }
 }

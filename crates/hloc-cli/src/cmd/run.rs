@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use clap::Args;
 use hloc::{Array, Executable};
+use hloc_eval::tolerance;
 use hloc_tensor::compare;
 use hloc_verify::VerifiedModule;
 
@@ -13,7 +14,6 @@ use crate::input::ProgramFile;
 use crate::options::EXIT_STATUSES;
 use crate::output::print;
 use crate::progress::Progress;
-use crate::tolerance::tolerance;
 use crate::values::{InputArgs, grouped, shown, write};
 
 const HELP: &str = "Examples:

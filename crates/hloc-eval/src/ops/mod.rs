@@ -7,6 +7,7 @@ mod collective;
 mod control;
 mod convert;
 mod convolution;
+mod custom_call;
 mod dot;
 mod dot_variants;
 mod dynamic;
@@ -22,6 +23,7 @@ mod scatter;
 mod sizes;
 mod sort;
 mod stochastic;
+mod sum;
 mod walk;
 mod window;
 
@@ -32,7 +34,9 @@ use crate::evaluator::Evaluator;
 use crate::{EvalError, MAX_ARRAY_BYTES};
 pub(crate) use sizes::{is_dynamic, resolve};
 
-/// The ops that are only read, printed and checked.
+pub(crate) use custom_call::custom_call;
+
+/// The ops that are only read, printed and checked, and `custom-call`, which an instruction makes whole.
 macro_rules! unsupported_ops {
     () => {
         Op::CustomCall { .. }
@@ -46,11 +50,12 @@ macro_rules! unsupported_ops {
     };
 }
 
-/// Whether the evaluator knows this op. It may still refuse element types that the op has no meaning for.
+/// Whether the evaluator knows this op. It may still refuse element types that the op has no meaning for,
+/// and targets of custom calls; [`evaluate_op`](crate::evaluate_op) refuses all of those.
 ///
-/// `add` gives true, `custom-call` false.
+/// `add` gives true, `infeed` false.
 pub fn supports(op: &Op) -> bool {
-    !matches!(op, unsupported_ops!())
+    matches!(op, Op::CustomCall { .. }) || !matches!(op, unsupported_ops!())
 }
 
 /// Operand values of one instruction, moved out one by one.

@@ -1,9 +1,11 @@
-//! `reduce`: a left fold in row-major order that begins with the initial value.
+//! `reduce`: a left fold in row-major order that begins with the initial value. Sums of floats keep what
+//! rounding drops.
 
 use hloc_ir::{Literal, Op};
 use hloc_tensor::{Array, row_major_strides};
 
 use super::callee::Callee;
+use super::sum::{self, Sum};
 use super::walk::Walk;
 use super::{Operands, check_size, dimensions, ensure, zeros};
 use crate::evaluator::Evaluator;
@@ -39,6 +41,19 @@ pub(super) fn reduce(
     if num_results.saturating_mul(count * size_of::<Value>()) > MAX_ARRAY_BYTES {
         let message = format!("{num_results} results take more than {MAX_ARRAY_BYTES} bytes");
         return Err(EvalError::limit(message));
+    }
+    if let ([input], [init], true) = (inputs, inits, sum::is_sum(evaluator.called(*to_apply)?))
+        && let Some(start) = Sum::new(init)
+    {
+        let ty = input.element_type();
+        let mut sums = vec![start; num_results];
+        let mut element = 0;
+        walk.for_each(|position| {
+            sums[position].add(Value::at(input, element), ty);
+            element += 1;
+        });
+        let values: Vec<Value> = sums.iter().map(|sum| sum.value(ty)).collect();
+        return collect(&values, inits, &result_dims);
     }
     let mut accumulators: Vec<Value> = Vec::new();
     for _ in 0..num_results {

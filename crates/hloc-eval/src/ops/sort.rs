@@ -107,7 +107,12 @@ pub(super) fn topk(op: &Op, operands: &Operands) -> Result<Literal, EvalError> {
     let Op::TopK { k, largest, .. } = op else {
         return Err(EvalError::unsupported(op, None));
     };
-    let x = operands.array(0)?;
+    let descending = largest.as_ref().is_none_or(|flag| flag.0);
+    top_k(operands.array(0)?, *k, descending)
+}
+
+/// The first `k` elements of each row in order with their indices.
+pub(super) fn top_k(x: &Array, k: i64, descending: bool) -> Result<Literal, EvalError> {
     let ty = x.element_type();
     let Some((extent, outer)) = x.dims().split_last() else {
         return Err(EvalError::argument(
@@ -115,14 +120,13 @@ pub(super) fn topk(op: &Op, operands: &Operands) -> Result<Literal, EvalError> {
         ));
     };
     ensure(
-        (0..=*extent).contains(k),
+        (0..=*extent).contains(&k),
         "`k` is larger than the last dimension",
     )?;
     if ty.is_complex() {
-        return Err(EvalError::unsupported(op, Some(ty)));
+        return Err(EvalError::unsupported_form("topk", Some(ty)));
     }
-    let descending = largest.as_ref().is_none_or(|flag| flag.0);
-    let dims = [outer, &[*k]].concat();
+    let dims = [outer, &[k]].concat();
     let (mut values, mut indices) = (zeros(ty, &dims)?, Vec::new());
     let (extent, size) = (*extent as usize, ty.size());
     let mut next = 0;
@@ -137,7 +141,7 @@ pub(super) fn topk(op: &Op, operands: &Operands) -> Result<Literal, EvalError> {
                     Ordering::Less
                 })
         })?;
-        for at in &order[..*k as usize] {
+        for at in &order[..k as usize] {
             indices.push(*at as i32);
             element(*at).write(ty, &mut values.bytes_mut()[next..next + size]);
             next += size;

@@ -16,6 +16,8 @@ use std::f64::consts::FRAC_PI_2;
 
 use hloc_tensor::Complex;
 
+use super::wide::Wide;
+
 type C = Complex<f64>;
 
 /// A real type that complex numbers are made of.
@@ -447,6 +449,9 @@ pub fn logistic(z: C) -> C {
 }
 
 /// `z^w`, the principal value; 1 if `w` is 0, also of 0.
+///
+/// Logarithm, angle and their multiples have twice the digits, so that the result has no more error than
+/// that of one exponential.
 pub fn pow(z: C, w: C) -> C {
     if w.re == 0.0 && w.im == 0.0 {
         return C::new(1.0, 0.0);
@@ -454,20 +459,37 @@ pub fn pow(z: C, w: C) -> C {
     if z.re == 0.0 && z.im == 0.0 && w.re > 0.0 {
         return C::new(0.0, 0.0);
     }
-    let modulus = abs(z);
-    let log_modulus = log_abs(z);
-    let angle = libm::atan2(z.im, z.re);
-    let rotation = times(log_modulus, w.im) + w.re * angle;
-    let growth = w.re * log_modulus - times(angle, w.im);
-    // Where it neither over- nor underflows, `pow` of reals has no error of a rounded exponent.
-    let scale = libm::pow(modulus, w.re);
-    let damping = libm::exp(-times(angle, w.im));
-    let (sine, cosine) = libm::sincos(rotation);
-    if growth.abs() < 700.0 && scale.is_normal() && damping.is_normal() {
-        let size = scale * damping;
-        return C::new(size * cosine, times(size, sine));
+    if z.im == 0.0 && z.re > 0.0 && w.im == 0.0 {
+        return C::new(libm::pow(z.re, w.re), 0.0);
     }
-    polar_exp(growth, rotation)
+    let finite = |z: C| z.re.is_finite() && z.im.is_finite();
+    if !finite(z) || !finite(w) || (z.re == 0.0 && z.im == 0.0) {
+        let (size, angle) = (log_abs(z), libm::atan2(z.im, z.re));
+        let rotation = times(size, w.im) + w.re * angle;
+        return polar_exp(w.re * size - times(angle, w.im), rotation);
+    }
+    let scale = exponent(z.re.abs().max(z.im.abs()));
+    let unit = scaled(z, -scale);
+    let square = Wide::product(unit.re, unit.re) + Wide::product(unit.im, unit.im);
+    let size = square.ln() * 0.5.into() + Wide::from(2.0).ln() * f64::from(scale).into();
+    let angle = Wide::angle(unit.im, unit.re);
+    let (re, im) = (Wide::from(w.re), Wide::from(w.im));
+    let (growth, rotation) = (size * re - angle * im, size * im + angle * re);
+    if !(growth.high.is_finite() && rotation.high.abs() < 1e15) {
+        return polar_exp(growth.high, rotation.high);
+    }
+    let (sine, cosine) = rotation.sin_cos();
+    let direction = C::new(cosine.high, sine.high);
+    // In two steps, so that an infinite size is infinite only if the parts are.
+    let half = libm::exp(growth.high / 2.0);
+    let rest = half * (1.0 + growth.low);
+    let whole = half * rest;
+    if whole.is_normal() {
+        // One exponential has half the error of two.
+        let whole = libm::exp(growth.high) * (1.0 + growth.low);
+        return C::new(whole * direction.re, times(whole, direction.im));
+    }
+    C::new(half * direction.re * rest, times(half, direction.im) * rest)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod function;
 mod integer;
 mod precision;
 mod program;
+mod wide;
 
 use half::{bf16, f16};
 use hloc_tensor::{Array, Complex, ElementClass, ElementType, Scalar, small_float};

@@ -4,7 +4,7 @@
 
 use hloc_tensor::Complex;
 
-use crate::math::real;
+use crate::math::{double, real};
 
 /// A complex number in double precision.
 pub(crate) type C = Complex<f64>;
@@ -249,10 +249,17 @@ pub(crate) fn pow(a: C, b: C) -> C {
         return integer_power(a, b.re as i32);
     }
     let logarithm = log(a);
-    exp(new(
+    let exponent = new(
         b.re * logarithm.re - b.im * logarithm.im,
         b.re * logarithm.im + b.im * logarithm.re,
-    ))
+    );
+    // The error of the logarithm grows with the exponent.
+    let size = exponent.re.abs().max(exponent.im.abs());
+    if (0.5..1e15).contains(&size) && a.re.is_finite() && a.im.is_finite() {
+        double::pow(a, b, logarithm)
+    } else {
+        exp(exponent)
+    }
 }
 
 fn integer_power(base: C, exponent: i32) -> C {
@@ -451,11 +458,12 @@ impl InverseParts {
         if a > 1.5 {
             return libm::log(a + (a * a - 1.0).sqrt());
         }
-        let above = if x < 1.0 {
-            0.5 * (y * y / (r + x + 1.0) + y * y / (s + (1.0 - x)))
-        } else {
-            0.5 * (y * y / (r + x + 1.0) + (s + (x - 1.0)))
-        };
+        if x < 1.0 {
+            // a - 1 is factor * y^2, which would vanish for small y.
+            let factor = 0.5 * (1.0 / (r + x + 1.0) + 1.0 / (s + (1.0 - x)));
+            return libm::log1p(y * (y * factor) + y * (factor * (a + 1.0)).sqrt());
+        }
+        let above = 0.5 * (y * y / (r + x + 1.0) + (s + (x - 1.0)));
         libm::log1p(above + (above * (a + 1.0)).sqrt())
     }
 

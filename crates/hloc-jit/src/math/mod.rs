@@ -6,6 +6,7 @@
 
 pub(crate) mod clif;
 pub(crate) mod complex;
+mod double;
 pub(crate) mod inline;
 pub(crate) mod integer;
 pub(crate) mod machine;

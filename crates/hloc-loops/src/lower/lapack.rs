@@ -49,6 +49,13 @@ pub(super) fn routine(instruction: &Instruction, target: &str) -> Built<Option<L
             left: options.either("compute_left", ['V', 'N'])?,
             right: options.either("compute_right", ['V', 'N'])?,
         },
+        "gees" => {
+            // Sorting asks a function of the caller, which no program text can hold.
+            options.either("sort", ['N', 'N'])?;
+            Lapack::Gees {
+                vectors: options.either("mode", ['V', 'N'])?,
+            }
+        }
         "trsm" => Lapack::Trsm(Triangular {
             left_side: options.either("side", ['L', 'R'])?,
             lower: options.either("uplo", ['L', 'U'])?,

@@ -1,6 +1,8 @@
 //! Calls of library routines other than `dot`.
 
-use hloc_ir::{ArrayShape, Computation, ComputationId, ElementType, InstrId, Instruction, Op};
+use hloc_ir::{
+    ArrayShape, Computation, ComputationId, CustomCalls, ElementType, InstrId, Instruction, Op,
+};
 
 use super::builder::{ArgSource, Bound, Builder, Built, Node};
 use super::order::{Key, keys};
@@ -10,7 +12,9 @@ use super::{is_empty, lapack};
 use crate::error::LowerError;
 use crate::index::linear_index;
 use crate::ir::{Access, BufferId, KernelId, LibraryCall, LibraryStep, Param, Step, Stmt};
-use crate::routine::{Convolution, Routine, RoutineCall, SortKey, SortOrder, Triangular};
+use crate::routine::{
+    Convolution, Registered, Routine, RoutineCall, SortKey, SortOrder, Triangular,
+};
 
 /// An array with its buffer.
 struct Placed {
@@ -39,7 +43,11 @@ impl<'m> Lowerer<'m> {
             let routine = Routine::Convolution(Box::new(call));
             return self.call_routine(region, id, routine, &inputs).map(Some);
         }
-        let Some(routine) = routine(instruction)? else {
+        let routine = match registered(self.calls, instruction) {
+            Some(routine) => Some(routine),
+            None => routine(instruction)?,
+        };
+        let Some(routine) = routine else {
             return Ok(None);
         };
         let inputs = self.placed_operands(region, instruction)?;
@@ -87,7 +95,8 @@ impl<'m> Lowerer<'m> {
             buffers.push(buffer);
             outputs.push(ArrayShape::new(shape.element_type, &shape.dims));
         }
-        if outputs.iter().all(is_empty) {
+        let has_handler = matches!(routine, Routine::Registered(_));
+        if outputs.iter().all(is_empty) && !has_handler {
             return Ok(leaves);
         }
         let call = RoutineCall {
@@ -356,4 +365,19 @@ fn routine(instruction: &Instruction) -> Built<Option<Routine>> {
         return Ok(Some(Routine::TopK { largest: true }));
     }
     Ok(lapack::routine(instruction, custom_call_target)?.map(Routine::Lapack))
+}
+
+/// A custom call that the program around hloc answers.
+fn registered(calls: &CustomCalls, instruction: &Instruction) -> Option<Routine> {
+    let Op::CustomCall {
+        custom_call_target, ..
+    } = &instruction.op
+    else {
+        return None;
+    };
+    Some(Routine::Registered(Registered {
+        target: custom_call_target.clone(),
+        backend_config: instruction.backend_config().into(),
+        handler: calls.get(custom_call_target)?.clone(),
+    }))
 }

@@ -31,7 +31,9 @@ mod sum;
 mod tests;
 mod uses;
 
-use hloc_ir::{Array, ArrayShape, Computation, InstrId, Instruction, Op, Shape, StructuralOp};
+use hloc_ir::{
+    Array, ArrayShape, Computation, CustomCalls, InstrId, Instruction, Op, Shape, StructuralOp,
+};
 use hloc_verify::VerifiedModule;
 use smallvec::SmallVec;
 
@@ -46,7 +48,15 @@ use crate::ir::{ConstantBits, Program};
 /// # Errors
 /// [`LowerError`] if the module uses an op or a form of an op that is not compiled, or is too large.
 pub fn lower(module: &VerifiedModule) -> Result<Program, LowerError> {
-    let mut program = steps::Lowerer::new(module).program()?;
+    lower_with(module, &CustomCalls::new())
+}
+
+/// As [`lower`]; custom calls of the targets in `calls` become calls of their handlers.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_with(module: &VerifiedModule, calls: &CustomCalls) -> Result<Program, LowerError> {
+    let mut program = steps::Lowerer::new(module, calls).program()?;
     crate::buffers::plan(&mut program);
     Ok(program)
 }

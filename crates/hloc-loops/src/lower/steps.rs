@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use hloc_ir::{
-    Arena, ArrayShape, ComputationId, Id, InstrId, Instruction, Literal, Module, Op, Shape,
+    Arena, ArrayShape, ComputationId, CustomCalls, Id, InstrId, Instruction, Literal, Module, Op,
+    Shape,
 };
 
 use super::analysis::Analysis;
@@ -25,6 +26,7 @@ const MAX_VIRTUAL_DEPTH: usize = 16;
 /// A program under construction.
 pub(super) struct Lowerer<'m> {
     pub(super) module: &'m Module,
+    pub(super) calls: &'m CustomCalls,
     pub(super) analyses: Vec<Analysis>,
     pub(super) kernels: Arena<KernelId, Kernel>,
     pub(super) buffers: Arena<BufferId, Buffer>,
@@ -38,9 +40,10 @@ pub(super) struct Lowerer<'m> {
 }
 
 impl<'m> Lowerer<'m> {
-    pub(super) fn new(module: &'m Module) -> Lowerer<'m> {
+    pub(super) fn new(module: &'m Module, calls: &'m CustomCalls) -> Lowerer<'m> {
         Lowerer {
             module,
+            calls,
             analyses: Analysis::of_module(module),
             kernels: Arena::new(),
             buffers: Arena::new(),

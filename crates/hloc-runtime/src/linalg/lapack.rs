@@ -125,6 +125,7 @@ impl<T: Routines> LapackCall<T> {
                 self.gesdd(vectors, &load(), [values, left, right, status]);
             }
             (Lapack::Geev { left, right }, outputs) => geev(&load(), left, right, outputs),
+            (Lapack::Gees { vectors }, outputs) => gees(&load(), vectors, outputs),
             (Lapack::Gtsv, [lower, main, upper, b, status]) => {
                 for (target, source) in [&mut *lower, &mut *main, &mut *upper, &mut *b]
                     .into_iter()
@@ -273,6 +274,30 @@ fn geev<T: Field>(a: &Matrix<T>, left: bool, right: bool, outputs: &mut [&mut [u
     }
 }
 
+/// The Schur form of one matrix.
+fn gees<T: Field>(a: &Matrix<T>, vectors: bool, outputs: &mut [&mut [u8]]) {
+    let [form, q, values @ .., selected, status] = outputs else {
+        return;
+    };
+    set_status(selected, 0);
+    let done = T::Wide::schur(&a.widened());
+    set_status(status, if done.is_none() { NOT_CONVERGED } else { 0 });
+    let Some(done) = done else {
+        fill_nan::<T::Part>(form);
+        fill_nan::<T::Part>(q);
+        values
+            .iter_mut()
+            .for_each(|bytes| fill_nan::<T::Part>(bytes));
+        return;
+    };
+    done.form.store_by(elements_mut::<T>(form), T::rounded);
+    q.fill(0);
+    if vectors {
+        done.vectors.store_by(elements_mut::<T>(q), T::rounded);
+    }
+    store_values::<T>(&done.values, values);
+}
+
 /// Complex values, or real and imaginary parts in two arrays.
 fn store_values<T: Field>(values: &[Complex<f64>], targets: &mut [&mut [u8]]) {
     match targets {
@@ -314,6 +339,7 @@ fn is_square(asked: Lapack) -> bool {
         Lapack::Potrf { .. }
         | Lapack::Syevd { .. }
         | Lapack::Geev { .. }
+        | Lapack::Gees { .. }
         | Lapack::Sytrd { .. }
         | Lapack::Gehrd { .. } => true,
         Lapack::Getrf
@@ -379,6 +405,12 @@ fn pieces(call: &RoutineCall, asked: Lapack, matrix: Batch) -> (Vec<Piece>, Vec<
             let vectors = Piece::Matrix(complex, rows, rows);
             values.extend([vectors, vectors, Piece::Status]);
             (vec![same], values)
+        }
+        Lapack::Gees { .. } => {
+            let mut outputs = vec![same, same];
+            outputs.append(&mut values);
+            outputs.extend([Piece::Status, Piece::Status]);
+            (vec![same], outputs)
         }
         Lapack::Trsm(_) => {
             let side = Piece::Matrix(ty, rows, columns);
