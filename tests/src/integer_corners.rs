@@ -80,10 +80,7 @@ fn child(name: &str) -> Result<(), String> {
         return Ok(());
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    let last = text
-        .lines()
-        .filter(|line| line.starts_with("corner: "))
-        .next_back();
+    let last = text.lines().rfind(|line| line.starts_with("corner: "));
     let last = last.unwrap_or("before the first corner");
     let errors = String::from_utf8_lossy(&output.stderr);
     Err(format!("{name}: {} in {last}\n{errors}", output.status))
