@@ -27,6 +27,9 @@ use crate::ir::{
 };
 use crate::routine::{Routine, SortOrder};
 
+/// Buffers that are exchanged.
+type Swaps = Vec<(BufferId, BufferId)>;
+
 /// The most scalar statements that one iteration may run.
 const MAX_WORK: u64 = 4096;
 
@@ -117,14 +120,14 @@ fn merged_loop(program: &mut Program, body: &[Step], trips: u64) -> Option<Vec<S
 
 /// A body's steps without the exchanges at its end, and these. `None` if a step is neither a kernel, a copy
 /// nor such an exchange, or if a buffer is exchanged twice.
-fn split_swaps(body: &[Step]) -> Option<(&[Step], Vec<(BufferId, BufferId)>)> {
+fn split_swaps(body: &[Step]) -> Option<(&[Step], Swaps)> {
     let is_plain = |step: &Step| match step {
         Step::Kernel { .. } | Step::Copy { .. } => true,
         Step::Library(_) | Step::Swap(..) | Step::While { .. } | Step::Conditional { .. } => false,
     };
     let end = body.iter().take_while(|step| is_plain(step)).count();
     let (iteration, rest) = body.split_at(end);
-    let mut swaps = Vec::new();
+    let mut swaps = Swaps::new();
     let mut exchanged = BTreeSet::new();
     for step in rest {
         let Step::Swap(a, b) = step else {
