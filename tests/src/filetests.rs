@@ -211,7 +211,7 @@ fn check_run(source: &Source, run: &Run) -> Result<(), String> {
 
 fn compare(who: &str, got: Literal, want: &Literal, comparison: Comparison) -> Result<(), String> {
     let tolerance = match comparison {
-        Comparison::Exact => Tolerance::Ulps(0),
+        Comparison::Exact => Tolerance::Value,
         Comparison::Close => Tolerance::Ulps(4),
     };
     let shown = format!(

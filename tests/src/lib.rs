@@ -2,12 +2,15 @@
 
 pub mod cases;
 pub mod directives;
+pub mod engines;
 pub mod generate;
 pub mod literals;
 pub mod mutate;
 pub mod random;
+pub mod shrink;
 pub mod stages;
 pub mod tables;
+pub mod worker;
 
 use std::path::{Path, PathBuf};
 

@@ -66,11 +66,5 @@ fn sized(shape: &Shape, written: &Nested) -> Shape {
 
 /// The literal's text, as a constant prints it.
 pub fn text(literal: &Literal) -> String {
-    match literal {
-        Literal::Array(array) => array.to_string(),
-        Literal::Tuple(elements) => {
-            let parts: Vec<String> = elements.iter().map(text).collect();
-            format!("({})", parts.join(", "))
-        }
-    }
+    hloc_ir::print_literal(literal)
 }

@@ -109,10 +109,24 @@ impl Emitter<'_, '_> {
         begin: Value,
         end: Value,
     ) -> Result<(), JitError> {
+        let inits = inner.carried.iter().map(|carried| self.reg(carried.init));
+        let inits = inits.collect::<Result<Vec<_>, _>>()?;
+        self.scalar_loop_from(inner, &inits, begin, end)
+    }
+
+    /// The same with other values carried into the first iteration. The body may use the initial values
+    /// for something else, so they stay what they are.
+    pub(crate) fn scalar_loop_from(
+        &mut self,
+        inner: &For,
+        inits: &[Reg],
+        begin: Value,
+        end: Value,
+    ) -> Result<(), JitError> {
         let (body, exit) = (self.b.create_block(), self.b.create_block());
         let mut args = vec![begin];
-        for carried in &inner.carried {
-            args.extend(self.carried_values(carried.init)?);
+        for (carried, init) in inner.carried.iter().zip(inits) {
+            args.extend(self.carried_parts(carried.init, *init)?);
         }
         let counter = self.b.append_block_param(body, types::I64);
         let args = block_args(&args);
@@ -147,7 +161,13 @@ impl Emitter<'_, '_> {
 
     /// The registers that carry a value into the next iteration.
     fn carried_values(&mut self, value: ValueId) -> Result<Vec<Value>, JitError> {
-        let (ty, reg) = (self.type_of(value)?, self.reg(value)?);
+        let reg = self.reg(value)?;
+        self.carried_parts(value, reg)
+    }
+
+    /// The parts of `reg`, a value of the type of `value`.
+    fn carried_parts(&mut self, value: ValueId, reg: Reg) -> Result<Vec<Value>, JitError> {
+        let ty = self.type_of(value)?;
         Ok(match self.computed(ty, reg) {
             Reg::One(value) | Reg::Bits(value) => vec![value],
             Reg::Pair(re, im) => vec![re, im],

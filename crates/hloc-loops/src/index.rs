@@ -62,6 +62,9 @@ impl Bounds for Narrower<'_> {
     }
 }
 
+/// The largest factor by which an index is multiplied to compare it with a range.
+const MAX_SCALE: i64 = 64;
+
 /// A part of an index that is not a sum.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Atom {
@@ -370,13 +373,17 @@ impl Index {
     }
 
     /// Bounds that a known range gives: if `self = m * range.index + rest`, then `m` times the range
-    /// plus the bounds of the rest, which the later ranges may narrow further.
+    /// plus the bounds of the rest, which the later ranges may narrow further. Where `self` has smaller
+    /// factors than the range, a multiple of it is bounded: `2*x + y` in `0..6` says that `x <= 2`.
     fn interval_by(&self, range: &IndexRange, bounds: &dyn Bounds) -> Option<Interval> {
         let first = range.index.terms.first()?;
         let shared = self.terms.iter().find(|term| term.atom == first.atom)?;
-        let multiple = shared.factor / first.factor;
-        if multiple == 0 || range.low >= range.high {
+        if range.low >= range.high {
             return None;
+        }
+        let multiple = shared.factor / first.factor;
+        if multiple == 0 {
+            return self.interval_of_multiple(range, first.factor, shared.factor, bounds);
         }
         let rest = self.add(&range.index.times(multiple.checked_neg()?));
         if rest.terms.len() + range.index.terms.len() != self.terms.len() {
@@ -398,6 +405,40 @@ impl Index {
         Some(Interval {
             low: rest.low.checked_add(a.min(b))?,
             high: rest.high.checked_add(a.max(b))?,
+        })
+    }
+
+    /// Bounds by `c * self = range.index + rest`, where `c` makes one factor of `self`, `own`, equal to
+    /// one of the range, `wanted`.
+    fn interval_of_multiple(
+        &self,
+        range: &IndexRange,
+        wanted: i64,
+        own: i64,
+        bounds: &dyn Bounds,
+    ) -> Option<Interval> {
+        let scale = wanted.checked_div(own)?;
+        if !(2..=MAX_SCALE).contains(&scale) || wanted % own != 0 {
+            return None;
+        }
+        let rest = self.times(scale).add(&range.index.times(-1));
+        if rest.terms.len() > self.terms.len() {
+            return None;
+        }
+        let conditions = bounds.conditions();
+        let at = conditions
+            .iter()
+            .position(|other| std::ptr::eq(other, range))?;
+        let later = Narrower {
+            bounds,
+            conditions: &conditions[at + 1..],
+        };
+        let rest = rest.interval(&later)?;
+        let low = range.low.checked_add(rest.low)?;
+        let high = (range.high - 1).checked_add(rest.high)?;
+        Some(Interval {
+            low: low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0),
+            high: high.div_euclid(scale),
         })
     }
 

@@ -458,7 +458,9 @@ impl Checker<'_> {
             Expr::Convert(operand) => self.type_of(*operand).map(drop),
             Expr::BitcastConvert(operand) => {
                 let operand = self.type_of(*operand)?;
-                if operand.bits() == result.bits() {
+                // Elements below a byte are held in one.
+                let in_a_byte = operand.bits() <= 8 && result.bits() <= 8;
+                if operand.bits() == result.bits() || in_a_byte {
                     Ok(())
                 } else {
                     Err(format!("{operand} has not the width of {result}"))

@@ -7,11 +7,13 @@ use crate::{Array, ElementType, Scalar, float_format, index_at};
 
 /// How far apart two elements may be.
 ///
-/// But for [`Tolerance::Bits`], NaN equals NaN and −0 equals +0. An infinity equals only itself.
+/// But for [`Tolerance::Bits`], NaN equals NaN; with a distance, −0 equals +0. An infinity equals only itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     /// The same bits: −0 differs from +0, NaNs differ by sign and payload.
     Bits,
+    /// The same value: −0 differs from +0, NaN is NaN whatever its bits.
+    Value,
     /// At most so many representable values apart, each part of a complex number on its own.
     /// Integers and `pred` must be equal.
     Ulps(u64),
@@ -138,8 +140,23 @@ pub fn compare(got: &Array, want: &Array, tolerance: Tolerance) -> Result<(), Mi
 fn within(element_type: ElementType, got: Scalar, want: Scalar, tolerance: Tolerance) -> bool {
     match tolerance {
         Tolerance::Bits => false,
+        // Their bits differ, so they are the same only where both are NaN.
+        Tolerance::Value => same_nan(got, want),
         Tolerance::Ulps(ulps) => within_ulps(element_type, got, want, ulps),
         Tolerance::Close { rtol, atol } => within_relative(got, want, rtol, atol),
+    }
+}
+
+/// Whether the parts that differ in their bits are NaN on both sides.
+fn same_nan(got: Scalar, want: Scalar) -> bool {
+    let part =
+        |got: f64, want: f64| got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan();
+    match (got, want) {
+        (Scalar::Float(got), Scalar::Float(want)) => part(got, want),
+        (Scalar::Complex(got_re, got_im), Scalar::Complex(want_re, want_im)) => {
+            part(got_re, want_re) && part(got_im, want_im)
+        }
+        _ => false,
     }
 }
 
@@ -272,6 +289,8 @@ mod tests {
         assert!(!equal(&[f32::INFINITY], &[f32::MAX], Tolerance::Ulps(1)));
         assert!(!equal(&[f32::MAX], &[f32::INFINITY], close));
         assert!(!equal(&[0.0f32], &[-0.0], Tolerance::Bits));
+        assert!(!equal(&[0.0f32], &[-0.0], Tolerance::Value));
+        assert!(equal(&[nan], &[other_nan], Tolerance::Value));
         assert!(!equal(&[nan], &[other_nan], Tolerance::Bits));
         assert!(equal(&[nan], &[nan], Tolerance::Bits));
     }

@@ -12,6 +12,8 @@ use crate::scalar::{C128, Lane, Value, complex as functions};
 /// Numbers that equations can be solved in.
 trait Field: Lane + IntoType {
     fn of(value: Value) -> Self;
+    /// NaN in every part.
+    fn nan() -> Self;
     fn conjugate(self) -> Self;
     fn minus_product(self, x: Self, y: Self) -> Self;
     fn over(self, divisor: Self) -> Self;
@@ -22,6 +24,9 @@ trait Field: Lane + IntoType {
 impl Field for f64 {
     fn of(value: Value) -> f64 {
         float(value)
+    }
+    fn nan() -> f64 {
+        f64::NAN
     }
     fn conjugate(self) -> f64 {
         self
@@ -40,6 +45,9 @@ impl Field for f64 {
 impl Field for C128 {
     fn of(value: Value) -> C128 {
         complex(value)
+    }
+    fn nan() -> C128 {
+        C128::new(f64::NAN, f64::NAN)
     }
     fn conjugate(self) -> C128 {
         C128::new(self.re, -self.im)
@@ -130,10 +138,13 @@ fn factor<T: Field>(a: &[T], result: &mut [T], n: usize, lower: bool) {
         for column in 0..n {
             let (low_row, low_column) = if lower { (row, column) } else { (column, row) };
             let entry = factor[low_row * n + low_column];
-            result[row * n + column] = match (failed, lower) {
-                (true, _) => T::of(Value::Float(f64::NAN)),
-                (false, true) => entry,
-                (false, false) => entry.conjugate(),
+            result[row * n + column] = if failed {
+                T::nan()
+            } else if lower || row >= column {
+                // The diagonal is real, and below it an upper factor is zero.
+                entry
+            } else {
+                entry.conjugate()
             };
         }
     }
@@ -172,8 +183,10 @@ fn solve<T: Field>(op: &Op, a: &Array, b: &Array) -> Result<Array, EvalError> {
     };
     let ((count, n, columns), (b_count, rows, b_columns)) = (matrices(a)?, matrices(b)?);
     let shared = if *left_side { rows } else { b_columns };
+    // Where there is nothing to solve for, there are no right sides to count.
+    let groups = count.min(b_count);
     ensure(
-        n == columns && n == shared && count == b_count,
+        n == columns && n == shared && (count == b_count || groups == 0),
         "the matrices do not go together",
     )?;
     let transpose = transpose_a.unwrap_or(Transpose::NoTranspose);
@@ -184,7 +197,7 @@ fn solve<T: Field>(op: &Op, a: &Array, b: &Array) -> Result<Array, EvalError> {
     let forward = *lower != flipped;
     let (matrix, mut x): (Vec<T>, Vec<T>) = (decode(a), decode(b));
     let vectors = if *left_side { b_columns } else { rows };
-    for group in 0..count {
+    for group in 0..groups {
         let entry = |row: usize, column: usize| {
             let (row, column) = if flipped {
                 (column, row)

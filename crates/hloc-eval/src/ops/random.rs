@@ -129,7 +129,7 @@ pub(super) fn bits(op: &Op, operands: &Operands, shape: &Shape) -> Result<Litera
             "the declared result has no array of bits",
         ));
     };
-    if !bits.element_type.is_integer() || bits.element_type.bits() < 8 {
+    if !bits.element_type.is_integer() {
         return Err(EvalError::unsupported(op, Some(bits.element_type)));
     }
     let state = words(state_array)?;
@@ -146,6 +146,12 @@ pub(super) fn bits(op: &Op, operands: &Operands, shape: &Shape) -> Result<Litera
         }
         _ => return Err(EvalError::unsupported(op, Some(state_array.element_type()))),
     };
+    // Narrow integers are the low bits of words, sign- or zero-extended as all arrays hold them.
+    let result = Array::new(
+        result.element_type(),
+        result.dims(),
+        result.bytes().to_vec(),
+    )?;
     let new_state = new_state
         .iter()
         .flat_map(|word| word.to_le_bytes())

@@ -112,35 +112,29 @@ fn scaled(z: C, exponent: i32) -> C {
 
 /// The quotient, scaled so that it overflows only if it is that large; by zero infinite or NaN.
 pub fn divide(z: C, w: C) -> C {
+    // C99, G.5.1: infinities and zeros that the formula below would turn into NaN.
+    let unit = |x: f64| if x.is_infinite() { 1.0f64 } else { 0.0 }.copysign(x);
+    let finite = |z: C| z.re.is_finite() && z.im.is_finite();
+    if w.re == 0.0 && w.im == 0.0 {
+        let infinity = f64::INFINITY.copysign(w.re);
+        return C::new(infinity * z.re, infinity * z.im);
+    } else if is_infinite(z) && finite(w) {
+        let (a, b) = (unit(z.re), unit(z.im));
+        return C::new(
+            f64::INFINITY * (a * w.re + b * w.im),
+            f64::INFINITY * (b * w.re - a * w.im),
+        );
+    } else if is_infinite(w) && finite(z) {
+        let (c, d) = (unit(w.re), unit(w.im));
+        return C::new(0.0 * (z.re * c + z.im * d), 0.0 * (z.im * c - z.re * d));
+    }
     let scale = exponent(w.re.abs().max(w.im.abs()));
     let (c, d) = (libm::scalbn(w.re, -scale), libm::scalbn(w.im, -scale));
     let denominator = c * c + d * d;
     let top = exponent(z.re.abs().max(z.im.abs()));
     let (a, b) = (libm::scalbn(z.re, -top), libm::scalbn(z.im, -top));
     let part = |x: f64| libm::scalbn(x / denominator, top - scale);
-    let quotient = C::new(part(a * c + b * d), part(b * c - a * d));
-    if !(quotient.re.is_nan() && quotient.im.is_nan()) {
-        return quotient;
-    }
-    // C99, G.5.1: recover infinities and zeros that the formula turned into NaN.
-    let unit = |x: f64| if x.is_infinite() { 1.0f64 } else { 0.0 }.copysign(x);
-    let infinite = |z: C| z.re.is_infinite() || z.im.is_infinite();
-    let finite = |z: C| z.re.is_finite() && z.im.is_finite();
-    if denominator == 0.0 && !(z.re.is_nan() && z.im.is_nan()) {
-        let infinity = f64::INFINITY.copysign(w.re);
-        C::new(infinity * z.re, infinity * z.im)
-    } else if infinite(z) && finite(w) {
-        let (a, b) = (unit(z.re), unit(z.im));
-        C::new(
-            f64::INFINITY * (a * w.re + b * w.im),
-            f64::INFINITY * (b * w.re - a * w.im),
-        )
-    } else if infinite(w) && finite(z) {
-        let (c, d) = (unit(w.re), unit(w.im));
-        C::new(0.0 * (z.re * c + z.im * d), 0.0 * (z.im * c - z.re * d))
-    } else {
-        quotient
-    }
+    C::new(part(a * c + b * d), part(b * c - a * d))
 }
 
 /// `e^x` times the direction `(cos y, sin y)`, with an infinite `e^x` only if the product is.
@@ -298,8 +292,8 @@ fn hyperbolic(x: f64, first: f64, second: f64) -> (f64, f64) {
         let half = libm::exp(x.abs() / 2.0);
         let quarter = half / 2.0;
         (
-            times(half, first) * quarter,
-            times(half, second) * quarter.copysign(x),
+            times(quarter, times(half, first)),
+            times(quarter.copysign(x), times(half, second)),
         )
     } else {
         (times(libm::cosh(x), first), times(libm::sinh(x), second))
@@ -376,8 +370,17 @@ fn re_of_product(z: C, w: C) -> f64 {
     z.re * w.re - z.im * w.im
 }
 
+fn is_infinite(z: C) -> bool {
+    z.re.is_infinite() || z.im.is_infinite()
+}
+
 /// Inverse cosine (Kahan).
 pub fn acos(z: C) -> C {
+    if is_infinite(z) {
+        // C99, G.6.1.1: what is left is the angle.
+        let angle = libm::atan2(z.im.abs(), z.re);
+        return C::new(angle, f64::INFINITY.copysign(-z.im));
+    }
     let minus = sqrt(C::new(1.0 - z.re, -z.im));
     let plus = sqrt(C::new(1.0 + z.re, z.im));
     C::new(
@@ -388,6 +391,10 @@ pub fn acos(z: C) -> C {
 
 /// Inverse sine (Kahan).
 pub fn asin(z: C) -> C {
+    if is_infinite(z) {
+        let angle = libm::atan2(z.re, z.im.abs());
+        return C::new(angle, f64::INFINITY.copysign(z.im));
+    }
     let minus = sqrt(C::new(1.0 - z.re, -z.im));
     let plus = sqrt(C::new(1.0 + z.re, z.im));
     C::new(
@@ -398,6 +405,9 @@ pub fn asin(z: C) -> C {
 
 /// Inverse hyperbolic cosine (Kahan).
 pub fn acosh(z: C) -> C {
+    if is_infinite(z) {
+        return C::new(f64::INFINITY, libm::atan2(z.im, z.re));
+    }
     let minus = sqrt(C::new(z.re - 1.0, z.im));
     let plus = sqrt(C::new(z.re + 1.0, z.im));
     C::new(

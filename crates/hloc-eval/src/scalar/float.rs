@@ -10,12 +10,17 @@ pub(super) type Unary = fn(f64) -> f64;
 /// A function of two floats.
 pub(super) type Binary = fn(f64, f64) -> f64;
 
+/// The inverse hyperbolic cosine; below 1 the function of `libm` gives numbers that look like results.
+fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
+}
+
 /// The function behind `op`, `None` if floats have none that gives a float.
 pub(super) fn unary(op: UnaryOp) -> Option<Unary> {
     Some(match op {
         UnaryOp::Abs => f64::abs,
         UnaryOp::Acos => libm::acos,
-        UnaryOp::Acosh => libm::acosh,
+        UnaryOp::Acosh => acosh,
         UnaryOp::Asin => libm::asin,
         UnaryOp::Asinh => libm::asinh,
         UnaryOp::Atanh => libm::atanh,

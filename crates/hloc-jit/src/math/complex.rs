@@ -297,7 +297,7 @@ pub(crate) fn sinh(z: C) -> C {
         let doubled = libm::exp(z.re.abs() / 2.0);
         return new(
             (half * cos * doubled).copysign(cos * z.re),
-            scaled(doubled, half * sin),
+            scaled(doubled, scaled(half, sin)),
         );
     }
     new(scaled(cos, libm::sinh(z.re)), scaled(libm::cosh(z.re), sin))
@@ -311,7 +311,7 @@ pub(crate) fn cosh(z: C) -> C {
         let doubled = libm::exp(z.re.abs() / 2.0);
         return new(
             half * cos * doubled,
-            scaled(doubled, half * sin * 1.0f64.copysign(z.re)),
+            scaled(doubled, scaled(half, sin) * 1.0f64.copysign(z.re)),
         );
     }
     new(libm::cosh(z.re) * cos, scaled(libm::sinh(z.re), sin))
@@ -455,6 +455,10 @@ impl InverseParts {
             let modulus = libm::hypot(x / 2.0, y / 2.0);
             return libm::log(modulus) + 2.0 * std::f64::consts::LN_2;
         }
+        if x < 1e-9 && y < 1e-9 {
+            // The cube is below rounding, and squares of the parts may underflow.
+            return y;
+        }
         if a > 1.5 {
             return libm::log(a + (a * a - 1.0).sqrt());
         }
@@ -478,7 +482,17 @@ pub(crate) fn atanh(z: C) -> C {
     if x > 1e150 || y > 1e150 {
         let im = std::f64::consts::FRAC_PI_2;
         let modulus = libm::hypot(x / 2.0, y / 2.0);
-        let re = (x / modulus / 2.0) / modulus / 2.0;
+        let re = if modulus.is_infinite() {
+            0.0
+        } else {
+            (x / modulus / 2.0) / modulus / 2.0
+        };
+        return new(re.copysign(z.re), im.copysign(z.im));
+    }
+    if x == 1.0 && y != 0.0 {
+        // The square of a tiny `y` would vanish.
+        let re = (libm::log(libm::hypot(2.0, y)) - libm::log(y)) / 2.0;
+        let im = libm::atan2(2.0 * y, -y * y) / 2.0;
         return new(re.copysign(z.re), im.copysign(z.im));
     }
     let below = 1.0 - x;

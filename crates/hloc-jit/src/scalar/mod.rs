@@ -83,16 +83,21 @@ impl Emitter<'_, '_> {
             return Err(self.malformed(format!("an index is {ty}, not an integer")));
         };
         let wide = self.extended(kind, value, types::I64);
+        let narrow_or_signed = kind.signed || kind.bits < 64;
+        if !narrow_or_signed && high < 0 {
+            return Ok(Reg::One(self.b.ins().iconst(types::I64, high)));
+        }
+        // No unsigned index is below 0, and as an unsigned number a negative bound would be above all.
+        let low = if narrow_or_signed { low } else { low.max(0) };
         let (low, high) = (
             self.b.ins().iconst(types::I64, low),
             self.b.ins().iconst(types::I64, high),
         );
-        let (low_condition, high_condition) = if kind.signed || kind.bits < 64 {
+        let (low_condition, high_condition) = if narrow_or_signed {
             (IntCC::SignedLessThan, IntCC::SignedGreaterThan)
         } else {
             (IntCC::UnsignedLessThan, IntCC::UnsignedGreaterThan)
         };
-        // Bounds are never negative where the operand counts as unsigned.
         let too_high = self.b.ins().icmp(high_condition, wide, high);
         let at_most = self.b.ins().select(too_high, high, wide);
         let too_low = self.b.ins().icmp(low_condition, at_most, low);

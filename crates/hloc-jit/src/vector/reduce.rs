@@ -125,19 +125,13 @@ impl<'a, 'f> Emitter<'a, 'f> {
         begin: i64,
         end: i64,
     ) -> Result<(), JitError> {
-        let inits = inner.carried.iter().map(|carried| self.reg(carried.init));
-        let inits = inits.collect::<Result<Vec<_>, _>>()?;
         for (carried, folded) in inner.carried.iter().zip(folded) {
             self.bind(carried.result, *folded);
-            self.bind(carried.init, *folded);
         }
         if begin < end {
             let begin = self.b.ins().iconst(types::I64, begin);
             let end = self.b.ins().iconst(types::I64, end);
-            self.scalar_loop(inner, begin, end)?;
-        }
-        for (carried, init) in inner.carried.iter().zip(inits) {
-            self.bind(carried.init, init);
+            self.scalar_loop_from(inner, folded, begin, end)?;
         }
         Ok(())
     }

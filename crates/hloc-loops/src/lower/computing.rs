@@ -1,12 +1,14 @@
 //! Index functions of ops that convert, look up or combine elements.
 
-use hloc_ir::{ElementType, Instruction, Op};
+use hloc_ir::attr::Window;
+use hloc_ir::{
+    BinaryOp, CompareType, ComparisonDirection, ElementType, Instruction, Op, TernaryOp, UnaryOp,
+};
 
 use super::builder::{Builder, Built, Indices, Node};
 use crate::error::LowerError;
 use crate::index::Index;
 use crate::ir::{Expr, ValueId};
-use hloc_ir::BinaryOp;
 
 /// Dimension numbers of a `gather`, and of a `scatter` seen as one.
 pub(super) struct WindowDims<'a> {
@@ -115,11 +117,10 @@ impl Builder<'_> {
         } = &instruction.op
         {
             self.reduce(node, dimensions, *to_apply, indices)
-        } else if let Op::ReduceWindow {
-            window: Some(window),
-            to_apply,
-        } = &instruction.op
-        {
+        } else if let Op::ReduceWindow { window, to_apply } = &instruction.op {
+            // A scalar has a window without dimensions, which is not written.
+            let none = Window::default();
+            let window = window.as_ref().unwrap_or(&none);
             self.reduce_window(node, window, *to_apply, indices)
         } else if let Op::Dot { .. } = &instruction.op {
             self.dot(node, instruction, indices)
@@ -184,6 +185,9 @@ impl Builder<'_> {
             let value = self.value_at(operand, indices)?;
             return Ok(self.emit(to, Expr::BitcastConvert(value)));
         }
+        if from.is_complex() {
+            return self.complex_bits(operand, to, indices);
+        }
         let instruction = self.instruction(node);
         let unsigned = |ty: ElementType| {
             unsigned_of_bits(ty.bits()).ok_or_else(|| {
@@ -226,6 +230,48 @@ impl Builder<'_> {
         }
         let whole = whole.ok_or_else(|| LowerError::internal(instruction, "no parts"))?;
         Ok(self.bits_as(whole, to))
+    }
+
+    /// Between `c64` and `c128`: a part of a wide number has the bits of a narrow number.
+    fn complex_bits(
+        &mut self,
+        operand: Node,
+        to: ElementType,
+        indices: &Indices,
+    ) -> Built<ValueId> {
+        if to == ElementType::C64 {
+            let instruction = self.instruction(operand);
+            let Some((part, rest)) = indices.split_last() else {
+                return Err(LowerError::internal(instruction, "no dimension of parts"));
+            };
+            let value = self.value_at(operand, rest)?;
+            let re = self.emit(ElementType::F64, Expr::Unary(UnaryOp::Real, value));
+            let im = self.emit(ElementType::F64, Expr::Unary(UnaryOp::Imag, value));
+            let (re, im) = (
+                self.bits_as(re, ElementType::U64),
+                self.bits_as(im, ElementType::U64),
+            );
+            let part = self.emit(ElementType::S64, Expr::Index(part.clone()));
+            let is_first = Expr::Compare {
+                direction: ComparisonDirection::Lt,
+                order: CompareType::Signed,
+                lhs: part,
+                rhs: self.integer(ElementType::S64, 1),
+            };
+            let is_first = self.emit(ElementType::Pred, is_first);
+            let chosen = Expr::Ternary(TernaryOp::Select, [is_first, re, im]);
+            let chosen = self.emit(ElementType::U64, chosen);
+            return Ok(self.bits_as(chosen, to));
+        }
+        let mut part = |number: i64| {
+            let mut place = indices.clone();
+            place.push(Index::constant(number));
+            let value = self.value_at(operand, &place)?;
+            let bits = self.bits_as(value, ElementType::U64);
+            Ok::<ValueId, LowerError>(self.bits_as(bits, ElementType::F64))
+        };
+        let (re, im) = (part(0)?, part(1)?);
+        Ok(self.emit(to, Expr::Binary(BinaryOp::Complex, re, im)))
     }
 
     fn bits_as(&mut self, value: ValueId, element_type: ElementType) -> ValueId {
@@ -286,7 +332,9 @@ impl Builder<'_> {
 }
 
 /// The unsigned integer type of this width.
+/// The unsigned integer type of this width; six bits are held in eight.
 fn unsigned_of_bits(bits: u32) -> Option<ElementType> {
+    let bits = if bits == 6 { 8 } else { bits };
     let types = [
         ElementType::U1,
         ElementType::U2,

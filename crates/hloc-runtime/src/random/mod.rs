@@ -37,8 +37,7 @@ enum Generator {
 
 impl RngBits {
     /// # Errors
-    /// [`RunError::UnsupportedCall`] for bits that are no integers of 8 bits or more and for states of
-    /// another length, [`RunError::InvalidProgram`] for a wrong number of arrays.
+    /// [`RunError::UnsupportedCall`] for bits that are no integers and for states of another length, [`RunError::InvalidProgram`] for a wrong number of arrays.
     pub(crate) fn new(call: &RoutineCall, algorithm: RngAlgorithm) -> Result<RngBits, RunError> {
         let ([state], [.., bits]) = (&call.inputs[..], &call.outputs[..]) else {
             return Err(invalid("random bits need a state and a result"));
@@ -58,8 +57,7 @@ impl RngBits {
             },
             (_, _) => return Err(unsupported(call)),
         };
-        let is_word = |ty: ElementType| ty.is_integer() && ty.bits() >= 8;
-        if !is_word(bits.element_type) || !is_word(state.element_type) {
+        if !bits.element_type.is_integer() || state.element_type != ElementType::U64 {
             return Err(unsupported(call));
         }
         Ok(RngBits {
@@ -103,11 +101,27 @@ impl Routine for RngBits {
             // `RngBits::new` has checked the number of words.
             (Generator::ThreeFry | Generator::Philox { .. }, _) => {}
         }
+        extend(self.bits.element_type, bits);
         if let (true, [new_state]) = (self.gives_state, new_state) {
             for (bytes, word) in new_state.chunks_exact_mut(8).zip(words) {
                 bytes.copy_from_slice(&word.to_le_bytes());
             }
         }
+    }
+}
+
+/// Makes bytes elements of a type narrower than a byte: the low bits, sign- or zero-extended.
+fn extend(ty: ElementType, bytes: &mut [u8]) {
+    let Some(unused) = 8u32.checked_sub(ty.bits()).filter(|unused| *unused > 0) else {
+        return;
+    };
+    for byte in bytes {
+        let shifted = *byte << unused;
+        *byte = if ty.is_signed_integer() {
+            (shifted.cast_signed() >> unused).cast_unsigned()
+        } else {
+            shifted >> unused
+        };
     }
 }
 
