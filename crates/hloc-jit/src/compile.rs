@@ -1,6 +1,7 @@
 //! Compilation of whole programs, and dumps of single kernels.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::LibCall;
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 use crate::error::JitError;
 use crate::kernel::{CompiledKernel, Lanes, Target, compile_kernel, emit_kernel};
 use crate::memory::{CodeMemory, KernelFn};
-use crate::retarget::{Wide, listing};
+use crate::retarget::{self, Wide, listing};
 use crate::runtime::Helper;
 use crate::support;
 
@@ -30,6 +31,9 @@ pub struct JitOptions {
     pub vectorize: bool,
     /// How wide vectors may be.
     pub width: VectorWidth,
+    /// Results of at least so many bytes are written past the caches, `None` for none: then they do not push
+    /// out what is used again. Only wide vectors can.
+    pub streaming_bytes: Option<u64>,
     /// Threads that compile: 1 compiles in the calling thread, anything else uses the shared pool.
     pub threads: usize,
 }
@@ -41,9 +45,22 @@ impl Default for JitOptions {
             baseline_cpu: false,
             vectorize: true,
             width: VectorWidth::Auto,
+            streaming_bytes: Some(4 * cache_bytes()),
             threads: 0,
         }
     }
+}
+
+/// Size of the cache that one processor has to itself, where the system tells.
+fn cache_bytes() -> u64 {
+    const USUAL: u64 = 1 << 21;
+    static KNOWN: LazyLock<u64> = LazyLock::new(|| {
+        let path = "/sys/devices/system/cpu/cpu0/cache/index2/size";
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let kibibytes = text.trim().strip_suffix('K').unwrap_or_default();
+        kibibytes.parse::<u64>().map_or(USUAL, |count| count * 1024)
+    });
+    *KNOWN
 }
 
 /// How wide vectors may be. Results have the same bits for any width.
@@ -136,6 +153,10 @@ pub fn compile_kernels(
     program: &Program,
     options: &JitOptions,
 ) -> Result<CompiledKernels, JitError> {
+    let is_parallel = options.threads != 1 && !program.kernels.is_empty();
+    if is_parallel && options.width != VectorWidth::Bits128 && widest().is_some() {
+        retarget::prepare();
+    }
     program.kernels.values().try_for_each(support::check)?;
     let mut builder = JITBuilder::with_isa(host_isa(options, false)?, Box::new(libcall_symbol));
     for helper in Helper::ALL {
@@ -284,6 +305,7 @@ fn target(module: &mut dyn Module, options: &JitOptions) -> Result<Target, JitEr
         wide: wide(options, &isa),
         isa,
         vectorize: options.vectorize,
+        streaming_bytes: options.streaming_bytes,
         helpers,
     })
 }
@@ -386,6 +408,7 @@ fn dump_target(options: &JitOptions) -> Result<Target, JitError> {
         wide: wide(options, &isa),
         isa,
         vectorize: options.vectorize,
+        streaming_bytes: options.streaming_bytes,
         helpers: (0u32..).take(Helper::ALL.len()).collect(),
     })
 }

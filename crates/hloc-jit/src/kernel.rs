@@ -6,7 +6,8 @@ use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
     AbiParam, ExtFuncData, ExternalName, FuncRef, Function, InstBuilder, MemFlagsData, Signature,
-    StackSlot, StackSlotData, StackSlotKind, Type, UserExternalName, UserFuncName, Value, types,
+    SourceLoc, StackSlot, StackSlotData, StackSlotKind, Type, UserExternalName, UserFuncName,
+    Value, types,
 };
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -26,6 +27,8 @@ pub(crate) struct Target {
     pub(crate) vectorize: bool,
     /// What vector code is retargeted to.
     pub(crate) wide: Option<Wide>,
+    /// Results of at least so many bytes are written past the caches.
+    pub(crate) streaming_bytes: Option<u64>,
     /// Name of each helper in the module, by position in [`Helper::ALL`].
     pub(crate) helpers: Vec<u32>,
 }
@@ -40,6 +43,11 @@ impl Target {
         }
         signature
     }
+}
+
+/// Marks stores that are to pass the caches, for the retargeter.
+pub(crate) fn streaming_mark() -> SourceLoc {
+    SourceLoc::new(1)
 }
 
 /// Machine code of one kernel, not yet placed in memory.
@@ -82,6 +90,8 @@ pub(crate) struct Emitter<'a, 'f> {
     pub(crate) has_wide: bool,
     /// Whether something was emitted that moves elements between lanes.
     pub(crate) crosses_lanes: bool,
+    /// What is written past the caches in the loop that is emitted.
+    pub(crate) streamed: Vec<ParamId>,
 }
 
 /// What the vectors of an emitted kernel allow.
@@ -136,6 +146,7 @@ pub(crate) fn emit_kernel(
         factor,
         has_wide: false,
         crosses_lanes: false,
+        streamed: Vec::new(),
     };
     emitter.block(&kernel.body)?;
     emitter.b.ins().return_(&[]);
@@ -241,7 +252,13 @@ fn widened(context: &Context, wide: Wide) -> Result<Widened, Refusal> {
     } else if !context.func.sized_stack_slots.is_empty() {
         return Err(Refusal::Frame(0));
     }
+    let streaming = code.buffer.get_srclocs_sorted().iter();
+    let streaming: Vec<(u32, u32)> = streaming
+        .filter(|range| range.loc == streaming_mark())
+        .map(|range| (range.start, range.end))
+        .collect();
     let narrow = Narrow {
+        streaming: &streaming,
         code: code.code_buffer(),
         relocations: &relocations,
         slots,

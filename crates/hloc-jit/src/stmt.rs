@@ -49,12 +49,18 @@ impl Emitter<'_, '_> {
         let zero = self.b.ins().iconst(types::I64, 0);
         if inner.kind == LoopKind::Parallel {
             let (begin, end) = self.range;
-            let begin = if self.vectorize {
+            let left = if self.vectorize {
                 self.vector_part(inner, begin, end)?
             } else {
-                begin
+                Some(begin)
             };
-            return self.remaining(inner, begin, end);
+            return match left {
+                Some(begin) => self.remaining(inner, begin, end),
+                None => {
+                    self.vectorize = self.target.vectorize;
+                    Ok(())
+                }
+            };
         }
         if extent == 1 {
             return self.single_iteration(inner, zero);

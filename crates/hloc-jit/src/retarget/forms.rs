@@ -258,7 +258,10 @@ impl Rewriter<'_> {
         let mut new = *instruction;
         if self.is_whole(instruction, access) {
             let is_promoted = self.promoted.register(instruction).is_some();
+            let is_streaming = access == Access::Whole && self.is_streaming(instruction);
             new.set_code(match (self.wide, is_promoted) {
+                (Wide::Bits256, _) if is_streaming => Code::VEX_Vmovntps_m256_ymm,
+                (Wide::Bits512, _) if is_streaming => Code::EVEX_Vmovntps_m512_zmm,
                 (Wide::Bits256, _) => Code::VEX_Vmovups_ymmm256_ymm,
                 (Wide::Bits512, false) => Code::EVEX_Vmovups_zmmm512_k1z_zmm,
                 (Wide::Bits512, true) => Code::EVEX_Vmovaps_zmmm512_k1z_zmm,

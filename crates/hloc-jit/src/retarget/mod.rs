@@ -29,6 +29,8 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Once;
+
 use iced_x86::Instruction;
 use thiserror::Error;
 
@@ -93,6 +95,8 @@ pub(crate) struct Narrow<'c> {
     pub(crate) code: &'c [u8],
     /// Offsets of the fields that relocations fill in, ascending.
     pub(crate) relocations: &'c [u32],
+    /// Where stores are that pass the caches, ascending; the emitter sees to it that they are aligned.
+    pub(crate) streaming: &'c [(u32, u32)],
     /// Bytes at the bottom of the frame that are stack slots, of the size that wide code needs.
     pub(crate) slots: u32,
 }
@@ -103,6 +107,26 @@ pub(crate) struct Widened {
     pub(crate) code: Vec<u8>,
     /// Offsets of the fields that relocations fill in, in the order of [`Narrow::relocations`].
     pub(crate) relocations: Vec<u32>,
+}
+
+/// Builds the tables that decoding and encoding need, which takes half a millisecond the first time. In a thread
+/// of its own that goes on while kernels are compiled.
+pub(crate) fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let build = || {
+            let narrow = Narrow {
+                code: &[0xc3],
+                relocations: &[],
+                streaming: &[],
+                slots: 0,
+            };
+            // A return instruction is understood; and if not, the first kernel is told.
+            drop(widen(&narrow, Wide::Bits256));
+        };
+        // Without a thread the first kernel builds them.
+        drop(std::thread::Builder::new().spawn(build));
+    });
 }
 
 /// The wide form of a function.

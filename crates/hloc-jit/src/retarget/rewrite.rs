@@ -129,6 +129,18 @@ pub(super) struct Rewriter<'c> {
 }
 
 impl Rewriter<'_> {
+    /// Whether the emitter has marked the instruction as a store that passes the caches.
+    pub(super) fn is_streaming(&self, instruction: &Instruction) -> bool {
+        let at = instruction.ip();
+        let is_memory = instruction.memory_base() != Register::RSP;
+        let ranges = self.narrow.streaming;
+        let next = ranges.partition_point(|(_, end)| u64::from(*end) <= at);
+        let inside = ranges
+            .get(next)
+            .is_some_and(|(start, _)| u64::from(*start) <= at);
+        is_memory && inside
+    }
+
     pub(super) fn push(&mut self, instruction: Instruction, fix: Fix) {
         self.lines.lines.push(Line { instruction, fix });
     }
@@ -185,6 +197,10 @@ impl Rewriter<'_> {
             }
             FlowControl::Return => {
                 self.masks.clear();
+                if !self.narrow.streaming.is_empty() {
+                    // Such stores become visible to other threads in no order but by this.
+                    self.push_new(Ok(Instruction::with(Code::Sfence)))?;
+                }
                 self.push_new(Ok(zero_uppers()))?;
                 self.push(*instruction, Fix::None);
                 return Ok(());

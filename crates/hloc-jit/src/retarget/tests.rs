@@ -208,6 +208,7 @@ fn check(code: Code, form: Form, immediate: u8, wide: Wide, seed: u64) {
     let request = Narrow {
         code: &narrow,
         relocations: &[],
+        streaming: &[],
         slots: 0,
     };
     let widened = widen(&request, wide).unwrap_or_else(|error| panic!("{code:?}: {error}"));
@@ -293,6 +294,7 @@ fn what_moves_between_lanes_is_refused() {
         let request = Narrow {
             code: &narrow,
             relocations: &[],
+            streaming: &[],
             slots: 0,
         };
         let refusal = Refusal::Instruction(format!("{code:?}"));
@@ -302,6 +304,7 @@ fn what_moves_between_lanes_is_refused() {
     let request = Narrow {
         code: &shuffled,
         relocations: &[],
+        streaming: &[],
         slots: 0,
     };
     assert!(widen(&request, Wide::Bits256).is_err());

@@ -210,14 +210,15 @@ pub(super) fn run_parts(
         .values()
         .last()
         .expect("a kernel has an output");
-    let mut buffers: Vec<Vec<u128>> = Vec::new();
+    let mut buffers: Vec<Vec<Line>> = Vec::new();
     for input in inputs {
-        let mut buffer = vec![0u128; input.bytes().len() / 16 + 2];
+        let mut buffer = vec![Line::default(); input.bytes().len() / 64 + 2];
         copy(&mut buffer, input.bytes());
         buffers.push(buffer);
     }
     let count = usize::try_from(out.num_elements()).expect("a positive length");
-    buffers.push(vec![0; count * out.element_type.size() / 16 + 2]);
+    let lines = count * out.element_type.size() / 64 + 2;
+    buffers.push(vec![Line::default(); lines]);
     let pointers: Vec<*mut u8> = buffers
         .iter_mut()
         .map(|buffer| buffer.as_mut_ptr().cast())
@@ -225,14 +226,14 @@ pub(super) fn run_parts(
     let extent = parallel_extent(&kernel).unwrap_or(0);
     let entry = compiled.entry(KernelId::from_index(0));
     for (begin, end) in [(0, middle), (middle, extent)] {
-        // SAFETY: one buffer per parameter, each as long as the parameter says and aligned to 16 bytes.
+        // SAFETY: one buffer per parameter, each as long as the parameter says and aligned to 64 bytes.
         unsafe { entry(pointers.as_ptr(), begin, end) };
     }
     let bytes: Vec<u8> = buffers
         .last()
         .into_iter()
         .flatten()
-        .flat_map(|word| word.to_le_bytes())
+        .flat_map(|line| line.0)
         .take(count * out.element_type.size())
         .collect();
     let mut array = Array::zeros(out.element_type, &out.dims).expect("the array is small");
@@ -240,11 +241,20 @@ pub(super) fn run_parts(
     Ok(array)
 }
 
-fn copy(buffer: &mut [u128], bytes: &[u8]) {
-    for (word, chunk) in buffer.iter_mut().zip(bytes.chunks(16)) {
-        let mut padded = [0u8; 16];
-        padded[..chunk.len()].copy_from_slice(chunk);
-        *word = u128::from_le_bytes(padded);
+/// Memory as aligned as buffers are.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+impl Default for Line {
+    fn default() -> Line {
+        Line([0; 64])
+    }
+}
+
+fn copy(buffer: &mut [Line], bytes: &[u8]) {
+    for (line, chunk) in buffer.iter_mut().zip(bytes.chunks(64)) {
+        line.0[..chunk.len()].copy_from_slice(chunk);
     }
 }
 

@@ -32,6 +32,7 @@ pub(super) fn all_options() -> Vec<JitOptions> {
                 baseline_cpu,
                 vectorize,
                 width: VectorWidth::Bits128,
+                streaming_bytes: None,
                 threads: 1,
             });
         }

@@ -42,6 +42,8 @@ fn random(ty: ElementType, seed: u64) -> Array {
 fn options(width: VectorWidth) -> JitOptions {
     JitOptions {
         width,
+        // Some stores are aligned, others are not.
+        streaming_bytes: Some(1),
         threads: 1,
         ..JitOptions::default()
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, SourceLoc, Value, types};
 use hloc_ir::ElementType;
 use hloc_loops::ir::{Condition, For, If, Stmt, ValueId};
 
 use super::{Lane, Plan, Width};
 use crate::error::JitError;
-use crate::kernel::Emitter;
+use crate::kernel::{Emitter, streaming_mark};
 
 /// The emission of one stretch of iterations.
 pub(crate) struct Vectors<'e, 'a, 'f> {
@@ -142,7 +142,14 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
                 let (_, lane) = self.lane_of(*value)?;
                 let (_, ty) = self.e.param(*param)?;
                 let (address, offset) = self.place(*param, index, copy)?;
+                let is_streamed = self.is_wide() && self.e.streamed.contains(param);
+                if is_streamed {
+                    self.e.b.set_srcloc(streaming_mark());
+                }
                 self.store(ty, lane, lanes, address, offset);
+                if is_streamed {
+                    self.e.b.set_srcloc(SourceLoc::default());
+                }
                 Ok(())
             }
         }

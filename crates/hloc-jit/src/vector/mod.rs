@@ -24,7 +24,8 @@ mod reduce;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
-use hloc_loops::ir::For;
+use hloc_loops::index::Index;
+use hloc_loops::ir::{For, ParamId};
 
 use crate::error::JitError;
 use crate::kernel::Emitter;
@@ -76,6 +77,12 @@ impl Emitter<'_, '_> {
         let step = lanes * plan.copies;
         let main = extent / step * step;
         let may_repeat = plan::may_repeat(inner);
+        if may_repeat && !self.streamed(inner, plan).is_empty() {
+            let begin = self.b.ins().iconst(types::I64, 0);
+            let end = self.b.ins().iconst(types::I64, extent);
+            self.wide_part(inner, plan, begin, end)?;
+            return Ok(extent);
+        }
         if plan.copies == 1 && may_repeat {
             self.repeating_stretch(inner, plan, 0, extent)?;
             return Ok(extent);
@@ -140,70 +147,120 @@ impl Emitter<'_, '_> {
     }
 
     /// Emits as much of the iterations `begin..end` of a parallel loop as fills vectors, and gives the
-    /// first iteration that is left. If the body needs scalar code, that is `begin`.
+    /// first iteration that is left. If the body needs scalar code, that is `begin`; `None` if vectors do
+    /// all iterations.
     pub(crate) fn vector_part(
         &mut self,
         inner: &For,
         begin: Value,
         end: Value,
-    ) -> Result<Value, JitError> {
+    ) -> Result<Option<Value>, JitError> {
         let plan = plan::plan(self.kernel, inner);
         let Some(plan) = plan.filter(|plan| plan.reductions.is_empty() && !plan.unrolled) else {
-            return Ok(begin);
+            return Ok(Some(begin));
         };
         self.vectorize = false;
         let lanes = self.lanes(&plan, true);
         if self.is_wide(&plan) && self.extent(inner)? >= lanes {
             return self.wide_part(inner, &plan, begin, end);
         }
-        let mut next = self.vector_run(inner, &plan, (begin, end), plan.copies, false)?;
+        let next = self.vector_runs(inner, &plan, (begin, end), false)?;
+        Ok(Some(next))
+    }
+
+    /// As many vectors as fit in `begin..end`; gives the first iteration that is left.
+    fn vector_runs(
+        &mut self,
+        inner: &For,
+        plan: &Plan,
+        (begin, end): (Value, Value),
+        is_wide: bool,
+    ) -> Result<Value, JitError> {
+        let next = self.vector_run(inner, plan, (begin, end), plan.copies, is_wide)?;
         if plan.copies > 1 {
-            next = self.vector_run(inner, &plan, (next, end), 1, false)?;
+            return self.vector_run(inner, plan, (next, end), 1, is_wide);
         }
         Ok(next)
     }
 
     /// Emits what of the iterations `begin..end` fills wide vectors; gives the first that is left.
+    ///
+    /// Where iterations may run twice, none is: the last vector ends with the last iteration. It may begin
+    /// before the first one, among iterations that another thread runs, and then both write the same.
     fn wide_part(
         &mut self,
         inner: &For,
         plan: &Plan,
         begin: Value,
         end: Value,
-    ) -> Result<Value, JitError> {
+    ) -> Result<Option<Value>, JitError> {
         if !plan::may_repeat(inner) {
-            let mut next = self.vector_run(inner, plan, (begin, end), plan.copies, true)?;
-            if plan.copies > 1 {
-                next = self.vector_run(inner, plan, (next, end), 1, true)?;
-            }
-            return self.vector_run(inner, plan, (next, end), 1, false);
+            let next = self.vector_runs(inner, plan, (begin, end), true)?;
+            let next = self.vector_run(inner, plan, (next, end), 1, false)?;
+            return Ok(Some(next));
         }
         let lanes = self.lanes(plan, true);
+        let zero = self.b.ins().iconst(types::I64, 0);
         let last = self.b.ins().iadd_imm_s(end, -lanes);
-        let (fits, merge) = (self.b.create_block(), self.b.create_block());
-        let left = self.b.append_block_param(merge, types::I64);
-        let order = IntCC::SignedLessThanOrEqual;
-        let any = self.b.ins().icmp(order, begin, last);
-        let args = [BlockArg::Value(begin)];
-        self.b.ins().brif(any, fits, &[], merge, &args);
-        self.b.switch_to_block(fits);
-        self.b.seal_block(fits);
-        let done = [BlockArg::Value(end)];
+        let last = self.b.ins().smax(last, zero);
         let mut next = begin;
-        if plan.copies > 1 {
+        let streamed = self.streamed(inner, plan);
+        if !streamed.is_empty() {
+            next = self.streaming_run(inner, plan, &streamed, (begin, end))?;
+        } else if plan.copies > 1 {
             next = self.vector_run(inner, plan, (begin, end), plan.copies, true)?;
-            let rest = self.b.create_block();
-            let is_done = self.b.ins().icmp(IntCC::Equal, next, end);
-            self.b.ins().brif(is_done, merge, &done, rest, &[]);
-            self.b.switch_to_block(rest);
-            self.b.seal_block(rest);
-            let is_beyond = self.b.ins().icmp(IntCC::SignedGreaterThan, next, last);
-            next = self.b.ins().select(is_beyond, last, next);
         }
-        self.repeating_run(inner, plan, next, last)?;
-        self.b.ins().jump(merge, &done);
-        self.b.switch_to_block(merge);
-        self.b.seal_block(merge);
+        let (rest, done) = (self.b.create_block(), self.b.create_block());
+        let any = self.b.ins().icmp(IntCC::SignedLessThan, next, end);
+        self.b.ins().brif(any, rest, &[], done, &[]);
+        self.b.switch_to_block(rest);
+        self.b.seal_block(rest);
+        let first = self.b.ins().smin(next, last);
+        self.repeating_run(inner, plan, first, last)?;
+        self.b.ins().jump(done, &[]);
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
+        Ok(None)
+    }
+
+    /// The stores of a loop that pass the caches.
+    fn streamed<'l>(&self, inner: &'l For, plan: &Plan) -> Vec<(ParamId, &'l Index)> {
+        match self.target.streaming_bytes {
+            Some(bytes) => plan::streamed(self.kernel, plan, inner, bytes),
+            None => Vec::new(),
+        }
+    }
+
+    /// As many steps as fit in `begin..end`, with stores that pass the caches, if these are aligned; gives the
+    /// first iteration that is left.
+    fn streaming_run(
+        &mut self,
+        inner: &For,
+        plan: &Plan,
+        streamed: &[(ParamId, &Index)],
+        (begin, end): (Value, Value),
+    ) -> Result<Value, JitError> {
+        let (run, done) = (self.b.create_block(), self.b.create_block());
+        let left = self.b.append_block_param(done, types::I64);
+        self.enter_loop(inner.var, begin);
+        let mut bits = self.b.ins().iconst(types::I64, 0);
+        for (param, index) in streamed {
+            let (address, offset) = self.address(*param, index)?;
+            let address = self.b.ins().iadd_imm_s(address, i64::from(offset));
+            bits = self.b.ins().bor(bits, address);
+        }
+        self.leave_loop();
+        let unaligned = self.b.ins().band_imm_u(bits, 63);
+        let args = [BlockArg::Value(begin)];
+        self.b.ins().brif(unaligned, done, &args, run, &[]);
+        self.b.switch_to_block(run);
+        self.b.seal_block(run);
+        self.streamed = streamed.iter().map(|(param, _)| *param).collect();
+        let next = self.vector_run(inner, plan, (begin, end), plan.copies, true)?;
+        self.streamed.clear();
+        self.b.ins().jump(done, &[BlockArg::Value(next)]);
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
         Ok(left)
     }
 

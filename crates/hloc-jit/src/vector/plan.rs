@@ -113,6 +113,50 @@ pub(crate) fn may_repeat(inner: &For) -> bool {
     read.is_disjoint(&written)
 }
 
+/// The stores of a loop that may pass the caches: one to each of these buffers, of at least `bytes` bytes, in
+/// whole vectors.
+pub(crate) fn streamed<'l>(
+    kernel: &Kernel,
+    plan: &Plan,
+    inner: &'l For,
+    bytes: u64,
+) -> Vec<(ParamId, &'l Index)> {
+    let mut all = Vec::new();
+    stores(&inner.body, &mut all);
+    let own = inner.body.iter().filter_map(|stmt| match stmt {
+        Stmt::Store { param, index, .. } => Some((*param, index)),
+        Stmt::Let { .. } | Stmt::For(_) | Stmt::If(_) => None,
+    });
+    let is_streamed = |(id, index): &(ParamId, &Index)| {
+        let Some(param) = kernel.params.get(*id) else {
+            return false;
+        };
+        let size = param.element_type.size() as u64;
+        let length = u64::try_from(param.num_elements()).unwrap_or(0);
+        let lane = plan.width.lane(param.element_type);
+        let is_only = all.iter().filter(|stored| *stored == id).count() == 1;
+        lane.is_some_and(|lane| is_full(plan.width, lane))
+            && length.saturating_mul(size) >= bytes
+            && index.stride(plan.var) == Some(1)
+            && is_only
+    };
+    own.filter(is_streamed).collect()
+}
+
+fn stores(block: &[Stmt], found: &mut Vec<ParamId>) {
+    for stmt in block {
+        match stmt {
+            Stmt::Let { .. } => {}
+            Stmt::Store { param, .. } => found.push(*param),
+            Stmt::For(inner) => stores(&inner.body, found),
+            Stmt::If(inner) => {
+                stores(&inner.then, found);
+                stores(&inner.otherwise, found);
+            }
+        }
+    }
+}
+
 /// The buffers that statements read and write.
 fn accesses(block: &[Stmt], read: &mut BTreeSet<ParamId>, written: &mut BTreeSet<ParamId>) {
     for stmt in block {
