@@ -6,8 +6,11 @@
 
 use super::{Refusal, Wide};
 
-/// A larger frame would skip the page that guards the stack.
-const LARGEST: u64 = 4096;
+/// A function with a larger frame is refused.
+const LARGEST: u64 = 1 << 15;
+
+/// Size of the pages that guard stacks: a larger frame must touch each of its own on the way.
+const PAGE: u64 = 4096;
 
 /// How old offsets from the stack pointer become new ones.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +38,12 @@ impl Frame {
     /// Size of the wide frame.
     pub(super) fn new_size(&self) -> u64 {
         self.moved(self.size)
+    }
+
+    /// Distances below the stack pointer at which the wide function must touch the stack before it takes its
+    /// frame.
+    pub(super) fn touched(&self) -> impl Iterator<Item = u64> + use<> {
+        (1..=self.new_size() / PAGE).map(|page| page * PAGE)
     }
 
     /// Whether the old offset is one of a spilled register.

@@ -67,7 +67,7 @@ pub(crate) enum Refusal {
     /// Bytes that are no instruction, or control flow that is not understood.
     #[error("unknown code at {0:#x}")]
     Decode(u64),
-    /// The wide stack frame would need probes.
+    /// The wide stack frame would be too large.
     #[error("the stack frame would have {0} bytes")]
     Frame(u64),
     /// An address that is not understood.

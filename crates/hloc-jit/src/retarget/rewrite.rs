@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iced_x86::{Code, FlowControl, IcedError, Instruction, OpKind, Register};
+use iced_x86::{Code, FlowControl, IcedError, Instruction, MemoryOperand, OpKind, Register};
 
 use super::decode::Listing;
 use super::encode::{Fix, Line, Lines};
@@ -247,6 +247,13 @@ impl Rewriter<'_> {
     fn adjust_stack(&mut self, instruction: &Instruction) -> Result<(), Refusal> {
         let size = i32::try_from(self.frame.new_size()).unwrap_or(i32::MAX);
         let is_subtraction = is_subtraction(instruction);
+        if is_subtraction {
+            for distance in self.frame.touched() {
+                let place = MemoryOperand::with_base_displ(Register::RSP, -distance.cast_signed());
+                let touch = Code::Test_rm32_r32;
+                self.push_new(Instruction::with2(touch, place, Register::EAX))?;
+            }
+        }
         let code = if is_subtraction {
             Code::Sub_rm64_imm32
         } else {
@@ -446,7 +453,7 @@ fn spill(
     is_store: bool,
 ) -> Result<Instruction, IcedError> {
     let place = frame.place(offset).unwrap_or(0);
-    let memory = iced_x86::MemoryOperand::with_base_displ(Register::RSP, place.cast_signed());
+    let memory = MemoryOperand::with_base_displ(Register::RSP, place.cast_signed());
     if is_store {
         Instruction::with2(Code::EVEX_Vmovups_zmmm512_k1z_zmm, memory, register)
     } else {
