@@ -337,7 +337,7 @@ impl Emitter<'_, '_> {
 
     /// Whether loops of this plan may have wide vectors.
     fn is_wide(&self, plan: &Plan) -> bool {
-        self.factor > 1 && !plan.is_strided
+        self.factor > 1 && !plan.is_strided && !plan.unrolled
     }
 
     /// One iteration of a vector loop.
