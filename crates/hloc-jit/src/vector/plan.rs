@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hloc_ir::{BinaryOp, CompareType, Cost, ElementType, TernaryOp, UnaryOp};
 use hloc_loops::index::{Index, VarExtents};
-use hloc_loops::ir::{Condition, Expr, For, Kernel, LoopKind, ParamId, Stmt, ValueId, VarId};
+use hloc_loops::ir::{
+    Access, Condition, Expr, For, Kernel, LoopKind, ParamId, Stmt, ValueId, VarId,
+};
 
 use super::{Lane, Width};
 use crate::math;
@@ -114,7 +116,7 @@ pub(crate) fn may_repeat(inner: &For) -> bool {
 }
 
 /// The stores of a loop that may pass the caches: one to each of these buffers, of at least `bytes` bytes, in
-/// whole vectors.
+/// whole vectors. What the kernel reads again stays in the cache.
 pub(crate) fn streamed<'l>(
     kernel: &Kernel,
     plan: &Plan,
@@ -139,6 +141,7 @@ pub(crate) fn streamed<'l>(
             && length.saturating_mul(size) >= bytes
             && index.stride(plan.var) == Some(1)
             && is_only
+            && param.access == Access::Write
     };
     own.filter(is_streamed).collect()
 }
