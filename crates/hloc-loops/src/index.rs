@@ -146,6 +146,11 @@ impl Index {
         Index::atom(Atom::Div(Box::new(inner.clone()), divisor))
     }
 
+    /// `inner mod divisor`, as it is.
+    pub(crate) fn remainder(inner: &Index, divisor: i64) -> Index {
+        Index::atom(Atom::Mod(Box::new(inner.clone()), divisor))
+    }
+
     fn atom(atom: Atom) -> Index {
         Index {
             terms: SmallVec::from_iter([Term { factor: 1, atom }]),
@@ -373,16 +378,16 @@ impl Index {
     }
 
     /// Bounds that a known range gives: if `self = m * range.index + rest`, then `m` times the range
-    /// plus the bounds of the rest, which the later ranges may narrow further. Where `self` has smaller
-    /// factors than the range, a multiple of it is bounded: `2*x + y` in `0..6` says that `x <= 2`.
+    /// plus the bounds of the rest, which the later ranges may narrow further. Where the factors of
+    /// `self` are no multiples of the range's, a multiple of it is bounded: `2*x + y` in `0..6` says that `x <= 2`.
     fn interval_by(&self, range: &IndexRange, bounds: &dyn Bounds) -> Option<Interval> {
         let first = range.index.terms.first()?;
         let shared = self.terms.iter().find(|term| term.atom == first.atom)?;
         if range.low >= range.high {
             return None;
         }
-        let multiple = shared.factor / first.factor;
-        if multiple == 0 {
+        let multiple = shared.factor.checked_div(first.factor)?;
+        if shared.factor % first.factor != 0 {
             return self.interval_of_multiple(range, first.factor, shared.factor, bounds);
         }
         let rest = self.add(&range.index.times(multiple.checked_neg()?));
@@ -408,8 +413,8 @@ impl Index {
         })
     }
 
-    /// Bounds by `c * self = range.index + rest`, where `c` makes one factor of `self`, `own`, equal to
-    /// one of the range, `wanted`.
+    /// Bounds by `c * self = m * range.index + rest`, where `c` and `m` make one factor of `self`, `own`,
+    /// equal to one of the range, `wanted`: of 2 and 3, `c` is 3 and `m` is 2.
     fn interval_of_multiple(
         &self,
         range: &IndexRange,
@@ -417,11 +422,20 @@ impl Index {
         own: i64,
         bounds: &dyn Bounds,
     ) -> Option<Interval> {
-        let scale = wanted.checked_div(own)?;
-        if !(2..=MAX_SCALE).contains(&scale) || wanted % own != 0 {
+        let divisor = greatest_common_divisor(wanted, own)?;
+        let sign = own.signum();
+        let (scale, multiple) = (wanted / divisor * sign, own / divisor * sign);
+        // Both signs the same: a positive `scale` keeps the order of bounds.
+        let (scale, multiple) = if scale < 0 {
+            (-scale, -multiple)
+        } else {
+            (scale, multiple)
+        };
+        if !(2..=MAX_SCALE).contains(&scale) || multiple.unsigned_abs() > MAX_SCALE.unsigned_abs() {
             return None;
         }
-        let rest = self.times(scale).add(&range.index.times(-1));
+        let part = range.index.times(multiple);
+        let rest = self.times(scale).add(&part.times(-1));
         if rest.terms.len() > self.terms.len() {
             return None;
         }
@@ -434,8 +448,12 @@ impl Index {
             conditions: &conditions[at + 1..],
         };
         let rest = rest.interval(&later)?;
-        let low = range.low.checked_add(rest.low)?;
-        let high = (range.high - 1).checked_add(rest.high)?;
+        let ends = [
+            range.low.checked_mul(multiple)?,
+            (range.high - 1).checked_mul(multiple)?,
+        ];
+        let low = ends[0].min(ends[1]).checked_add(rest.low)?;
+        let high = ends[0].max(ends[1]).checked_add(rest.high)?;
         Some(Interval {
             low: low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0),
             high: high.div_euclid(scale),
@@ -704,6 +722,18 @@ impl Bounds for VarExtents<'_> {
             high: i64::MAX,
         }
     }
+}
+
+/// The greatest number that divides both, `None` if one is 0 or it is no `i64`.
+fn greatest_common_divisor(a: i64, b: i64) -> Option<i64> {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    if a == 0 || b == 0 {
+        return None;
+    }
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i64::try_from(a).ok()
 }
 
 #[cfg(test)]

@@ -369,18 +369,33 @@ impl Checker<'_> {
                     for value in range.index.dynamic_values() {
                         self.type_of(value)?;
                     }
-                    let chain = std::iter::successors(Some(range.clone()), implied);
-                    chain.for_each(|range| self.know(range, &mut narrowed));
+                    self.know_chain(range.clone(), &mut narrowed);
+                }
+                // Remainders that a later range narrows narrow what an earlier quotient says.
+                for range in ranges {
+                    if let Some(range) = self.implied(range) {
+                        self.know_chain(range, &mut narrowed);
+                    }
                 }
             }
         }
         // What is denied cuts off an end of an index's interval as soon as that is known well enough.
         for denied in self.excluded.clone() {
-            let chain = std::iter::successors(denied.complement(self), implied);
-            chain.for_each(|range| self.know(range, &mut narrowed));
+            if let Some(range) = denied.complement(self) {
+                self.know_chain(range, &mut narrowed);
+            }
         }
         self.impossible += narrowed.impossible;
         Ok(narrowed)
+    }
+
+    /// Takes a range and what follows from it for true until the condition is left.
+    fn know_chain(&mut self, range: IndexRange, narrowed: &mut Narrowed) {
+        let mut next = Some(range);
+        while let Some(range) = next {
+            next = self.implied(&range);
+            self.know(range, narrowed);
+        }
     }
 
     /// Takes a range for true until the condition is left.
@@ -390,6 +405,30 @@ impl Checker<'_> {
         for term in range.index.terms() {
             narrowed.vars.extend(self.narrow_var(&range, term));
         }
+    }
+
+    /// What a range of `x / c + rest` says about `x + c*rest`: `x / 7` in `0..4` puts `x` in `0..28`, and
+    /// in `1..28` where `x mod 7` is known to be at least 1.
+    ///
+    /// `x + c*rest` is `c * (x / c + rest)` plus `x mod c`.
+    fn implied(&self, range: &IndexRange) -> Option<IndexRange> {
+        let (inner, divisor) = range
+            .index
+            .terms()
+            .iter()
+            .find_map(|term| match &term.atom {
+                Atom::Div(inner, divisor) if term.factor == 1 => Some((inner, *divisor)),
+                Atom::Div(..) | Atom::Mod(..) | Atom::Var(_) | Atom::Dynamic(_) => None,
+            })?;
+        let remainder = Index::remainder(inner, divisor).interval(self)?;
+        let quotient = Index::quotient(inner, divisor);
+        let rest = range.index.add(&quotient.times(-1));
+        let last = range.high.checked_sub(1)?.checked_mul(divisor)?;
+        Some(IndexRange {
+            index: inner.add(&rest.times(divisor)),
+            low: range.low.checked_mul(divisor)?.checked_add(remainder.low)?,
+            high: last.checked_add(remainder.high)?.checked_add(1)?,
+        })
     }
 
     /// Whether the bounds known so far rule the range out.
@@ -522,28 +561,6 @@ impl Checker<'_> {
         self.same("the second operand", self.type_of(b)?, result)?;
         self.same("the third operand", self.type_of(c)?, result)
     }
-}
-
-/// What a range of `x / c + rest` says about `x + c*rest`: `x / 7` in `0..4` puts `x` in `0..28`.
-///
-/// `c * (x / c) <= x < c * (x / c) + c`, so `x + c*rest` lies between `c` times the least of the range
-/// and `c` times its end.
-fn implied(range: &IndexRange) -> Option<IndexRange> {
-    let (inner, divisor) = range
-        .index
-        .terms()
-        .iter()
-        .find_map(|term| match &term.atom {
-            Atom::Div(inner, divisor) if term.factor == 1 => Some((inner, *divisor)),
-            Atom::Div(..) | Atom::Mod(..) | Atom::Var(_) | Atom::Dynamic(_) => None,
-        })?;
-    let quotient = Index::quotient(inner, divisor);
-    let rest = range.index.add(&quotient.times(-1));
-    Some(IndexRange {
-        index: inner.add(&rest.times(divisor)),
-        low: range.low.checked_mul(divisor)?,
-        high: range.high.checked_mul(divisor)?,
-    })
 }
 
 /// The bounds without what conditions say, so that a condition does not narrow by itself.
