@@ -371,10 +371,12 @@ impl Checker<'_> {
                     }
                     self.know_chain(range.clone(), &mut narrowed);
                 }
-                // Remainders that a later range narrows narrow what an earlier quotient says.
-                for range in ranges {
-                    if let Some(range) = self.implied(range) {
-                        self.know_chain(range, &mut narrowed);
+                // Remainders that these ranges narrow narrow what quotients known before say.
+                if ranges.iter().any(mentions_remainder) {
+                    for range in self.conditions.clone() {
+                        if let Some(range) = self.implied(&range) {
+                            self.know_chain(range, &mut narrowed);
+                        }
                     }
                 }
             }
@@ -561,6 +563,13 @@ impl Checker<'_> {
         self.same("the second operand", self.type_of(b)?, result)?;
         self.same("the third operand", self.type_of(c)?, result)
     }
+}
+
+fn mentions_remainder(range: &IndexRange) -> bool {
+    range.index.terms().iter().any(|term| match term.atom {
+        Atom::Mod(..) => true,
+        Atom::Div(..) | Atom::Var(_) | Atom::Dynamic(_) => false,
+    })
 }
 
 /// The bounds without what conditions say, so that a condition does not narrow by itself.

@@ -7,6 +7,7 @@ use hloc_ir::{
     CompareType, ComparisonDirection, ElementClass, ElementType, InstrId, Instruction, Op,
     SharedLiteral,
 };
+use hloc_tensor::small_float;
 
 use super::builder::{ArgSource, Bound, Builder, Built, Indices, MAX_DEPTH, MAX_VALUES, Node};
 use super::same_index_operands;
@@ -304,7 +305,16 @@ pub(super) enum Small {
     NegativeZero,
 }
 
+/// The bits of a small constant. Formats without zero (`f8e8m0fnu`) have NaN for it, those without a
+/// negative zero the only one they have.
 fn constant_bits(element_type: ElementType, number: Small) -> ConstantBits {
+    if element_type.is_float() && element_type.bits() <= 8 {
+        let value = match number {
+            Small::Zero => 0.0,
+            Small::NegativeZero => -0.0,
+        };
+        return ConstantBits(small_float::encode(element_type, value).into());
+    }
     if number == Small::Zero || !(element_type.is_float() || element_type.is_complex()) {
         return ConstantBits(0);
     }
