@@ -421,10 +421,13 @@ fn check_conversions(ty: ElementType, float: ElementType, size: usize) {
     }
 }
 
+/// Computes the results of a program.
+type Run = Box<dyn Fn(&[Array]) -> Vec<Array>>;
+
 /// One way to run a program.
 struct Engine {
     name: String,
-    run: Box<dyn Fn(&[Array]) -> Vec<Array>>,
+    run: Run,
 }
 
 impl Engine {

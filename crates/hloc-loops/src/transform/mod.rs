@@ -10,10 +10,10 @@
 //! 4. `tile`: loops around loads that lie apart along the innermost loop run tile by tile;
 //! 5. `group`: a short innermost loop is joined with several iterations of the loop around it.
 //!
-//! While a program is built, kernels that run over the same rows become one ([`merge`](self::merge())), and
+//! While a program is built, kernels that run over the same rows become one (`merge`), and
 //! what only they use stays in registers or where the result is made (`rows`).
 //!
-//! [`merge_loops`] then makes one kernel of each counted loop of steps that does little per iteration.
+//! `merge_loops` then makes one kernel of each counted loop of steps that does little per iteration.
 
 mod collapse;
 mod copy;
