@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use hloc_diag::Source;
-use hloc_ir::Literal;
+use hloc_ir::{CustomCalls, Literal};
 use hloc_tensor::Tolerance;
 use hloc_tests::directives::{self, Comparison, Directives, Run, Test};
 use hloc_tests::{files_below, literals, repository, stages};
@@ -91,7 +91,8 @@ fn lowered(source: &Source) -> Result<hloc_loops::ir::Program, String> {
     let module = pipeline
         .run(module, &mut |_, _| {})
         .map_err(|error| error.to_string())?;
-    let program = hloc_loops::lower(&module).and_then(|program| hloc_loops::finish(program, true));
+    let program = hloc_loops::lower_with(&module, &CustomCalls::new(), true)
+        .and_then(|program| hloc_loops::finish(program, true));
     program.map_err(|error| error.to_string())
 }
 

@@ -69,7 +69,7 @@ impl Compiler {
         optimized.then(
             |times| &mut times.lower,
             |module, source| {
-                let program = hloc_loops::lower_with(&module, &self.calls)
+                let program = hloc_loops::lower_with(&module, &self.calls, transformed)
                     .and_then(|program| hloc_loops::finish(program, transformed))
                     .map_err(|error| lower_error(error, &module, source))?;
                 Ok(Lowered { program, module })

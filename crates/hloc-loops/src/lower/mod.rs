@@ -43,20 +43,25 @@ use crate::ir::{ConstantBits, Program};
 
 /// Lowers the entry computation of a module to a program, with its buffer plan.
 ///
-/// Without passes, each instruction becomes a kernel of its own; a fusion becomes one kernel.
+/// Each instruction becomes a kernel of its own; a fusion becomes one kernel.
 ///
 /// # Errors
 /// [`LowerError`] if the module uses an op or a form of an op that is not compiled, or is too large.
 pub fn lower(module: &VerifiedModule) -> Result<Program, LowerError> {
-    lower_with(module, &CustomCalls::new())
+    lower_with(module, &CustomCalls::new(), false)
 }
 
-/// As [`lower`]; custom calls of the targets in `calls` become calls of their handlers.
+/// As [`lower`]; custom calls of the targets in `calls` become calls of their handlers. If `joined`, kernels
+/// over the same rows become one.
 ///
 /// # Errors
 /// As [`lower`].
-pub fn lower_with(module: &VerifiedModule, calls: &CustomCalls) -> Result<Program, LowerError> {
-    let mut program = steps::Lowerer::new(module, calls).program()?;
+pub fn lower_with(
+    module: &VerifiedModule,
+    calls: &CustomCalls,
+    joined: bool,
+) -> Result<Program, LowerError> {
+    let mut program = steps::Lowerer::new(module, calls, joined).program()?;
     crate::buffers::plan(&mut program);
     Ok(program)
 }

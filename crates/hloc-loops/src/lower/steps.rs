@@ -27,6 +27,8 @@ const MAX_VIRTUAL_DEPTH: usize = 16;
 pub(super) struct Lowerer<'m> {
     pub(super) module: &'m Module,
     pub(super) calls: &'m CustomCalls,
+    /// Whether kernels over the same rows become one.
+    joined: bool,
     pub(super) analyses: Vec<Analysis>,
     pub(super) kernels: Arena<KernelId, Kernel>,
     pub(super) buffers: Arena<BufferId, Buffer>,
@@ -40,10 +42,11 @@ pub(super) struct Lowerer<'m> {
 }
 
 impl<'m> Lowerer<'m> {
-    pub(super) fn new(module: &'m Module, calls: &'m CustomCalls) -> Lowerer<'m> {
+    pub(super) fn new(module: &'m Module, calls: &'m CustomCalls, joined: bool) -> Lowerer<'m> {
         Lowerer {
             module,
             calls,
+            joined,
             analyses: Analysis::of_module(module),
             kernels: Arena::new(),
             buffers: Arena::new(),
@@ -495,10 +498,11 @@ impl<'m> Lowerer<'m> {
                 }
             });
         }
-        if let Some(Step::Kernel {
-            kernel: last,
-            args: known,
-        }) = self.steps.last_mut()
+        if self.joined
+            && let Some(Step::Kernel {
+                kernel: last,
+                args: known,
+            }) = self.steps.last_mut()
             && let Some((joined, args)) =
                 transform::merge((&self.kernels[*last], known), (&kernel, &buffers))
         {

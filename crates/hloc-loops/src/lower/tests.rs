@@ -197,9 +197,9 @@ fn long_float_sums_are_blocked() {
           ROOT r = f32[] reduce(x, z), dimensions={0}, to_apply=add }",
     );
     let wanted = [
-        (LoopKind::Serial, 7),
-        (LoopKind::Vector, 128),
-        (LoopKind::Vector, 104),
+        (LoopKind::Serial, 3),
+        (LoopKind::Vector, 256),
+        (LoopKind::Vector, 232),
     ];
     assert_eq!(loops(&program), wanted);
 }
