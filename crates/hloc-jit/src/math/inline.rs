@@ -165,7 +165,8 @@ fn with_sign_of<M: Machine>(m: &mut M, y: M::Float, x: M::Float) -> M::Float {
     m.float_of_bits(bits)
 }
 
-fn clamped<M: Machine>(m: &mut M, x: M::Float, low: f32, high: f32) -> M::Float {
+/// `x` moved into `low..=high`; NaN stays.
+pub(super) fn clamped<M: Machine>(m: &mut M, x: M::Float, low: f32, high: f32) -> M::Float {
     let (low, high) = (m.float(low), m.float(high));
     let too_low = m.lt(x, low);
     let x = m.select(too_low, low, x);
@@ -262,9 +263,24 @@ fn expm1<M: Machine>(m: &mut M, x: M::Float) -> M::Float {
     with_sign_of(m, result, x)
 }
 
-/// `ln x` for positive normal `x`, where `scale` is added to its exponent.
-fn log_normal<M: Machine>(m: &mut M, x: M::Float, scale: M::Bits) -> M::Float {
-    // The mantissa is taken between sqrt(1/2) and sqrt(2).
+/// `x` as `normal * 2^shift`: subnormal numbers scaled up, others as they are.
+pub(super) fn normal<M: Machine>(m: &mut M, x: M::Float) -> (M::Float, M::Bits) {
+    let min_normal = m.float(f32::MIN_POSITIVE);
+    let is_small = m.lt(x, min_normal);
+    let scale = m.float(8_388_608.0);
+    let scaled = m.mul(x, scale);
+    let normal = m.select(is_small, scaled, x);
+    let (minus, none) = (m.bits(23u32.wrapping_neg()), m.bits(0));
+    (normal, m.select_bits(is_small, minus, none))
+}
+
+/// `x * 2^shift = mantissa * 2^exponent` for positive normal `x`, the mantissa between the square roots
+/// of 1/2 and 2.
+pub(super) fn mantissa_and_exponent<M: Machine>(
+    m: &mut M,
+    x: M::Float,
+    shift: M::Bits,
+) -> (M::Float, M::Float) {
     let bits = m.to_bits(x);
     let root = m.bits(std::f32::consts::FRAC_1_SQRT_2.to_bits());
     let above = m.isub(bits, root);
@@ -273,8 +289,13 @@ fn log_normal<M: Machine>(m: &mut M, x: M::Float, scale: M::Bits) -> M::Float {
     let mantissa = m.and(above, mask);
     let mantissa = m.iadd(mantissa, root);
     let mantissa = m.float_of_bits(mantissa);
-    let exponent = m.iadd(exponent, scale);
-    let e = m.float_of_int(exponent);
+    let exponent = m.iadd(exponent, shift);
+    (mantissa, m.float_of_int(exponent))
+}
+
+/// `ln x` for positive normal `x`, where `scale` is added to its exponent.
+fn log_normal<M: Machine>(m: &mut M, x: M::Float, scale: M::Bits) -> M::Float {
+    let (mantissa, e) = mantissa_and_exponent(m, x, scale);
     let one = m.float(1.0);
     let f = m.sub(mantissa, one);
     // Coefficients of Cephes' logf.
@@ -315,13 +336,7 @@ fn log_normal<M: Machine>(m: &mut M, x: M::Float, scale: M::Bits) -> M::Float {
 }
 
 fn log<M: Machine>(m: &mut M, x: M::Float) -> M::Float {
-    let min_normal = m.float(f32::MIN_POSITIVE);
-    let is_small = m.lt(x, min_normal);
-    let scale = m.float(8_388_608.0);
-    let scaled = m.mul(x, scale);
-    let normal = m.select(is_small, scaled, x);
-    let (minus, none) = (m.bits(23u32.wrapping_neg()), m.bits(0));
-    let shift = m.select_bits(is_small, minus, none);
+    let (normal, shift) = normal(m, x);
     let result = log_normal(m, normal, shift);
     log_ends(m, x, result)
 }

@@ -6,7 +6,9 @@
 //! precision", 1971). Special values are those of IEEE 754's `pow`.
 
 use super::Machine;
-use super::inline::{magnitude, nearest, polynomial, scaled_by};
+use super::inline::{
+    clamped, magnitude, mantissa_and_exponent, nearest, normal, polynomial, scaled_by,
+};
 
 /// Clears the lower 12 of 24 significant bits.
 const UPPER: u32 = 0xffff_f000;
@@ -28,7 +30,7 @@ pub(crate) fn power<M: Machine>(m: &mut M, x: M::Float, y: M::Float) -> M::Float
     let logarithm = log2(m, size);
     // No finite result has a greater exponent: the logarithm is 0 or at least 2^-24.
     let limit = 2f32.powi(33);
-    let exponent = within(m, y, -limit, limit);
+    let exponent = clamped(m, y, -limit, limit);
     let result = exp2_of_product(m, exponent, logarithm);
     let result = ends(m, size, y, result);
     let (is_integer, odd) = parity(m, y);
@@ -36,15 +38,6 @@ pub(crate) fn power<M: Machine>(m: &mut M, x: M::Float, y: M::Float) -> M::Float
     let result = without_real_result(m, x, is_integer, signed);
     let result = or_nan(m, y, result);
     ones(m, x, y, result)
-}
-
-/// `x` moved into `low..=high`; NaN stays.
-fn within<M: Machine>(m: &mut M, x: M::Float, low: f32, high: f32) -> M::Float {
-    let (low, high) = (m.float(low), m.float(high));
-    let too_low = m.lt(x, low);
-    let x = m.select(too_low, low, x);
-    let too_high = m.lt(high, x);
-    m.select(too_high, high, x)
 }
 
 /// The upper 12 bits of a number and what is left.
@@ -62,7 +55,8 @@ fn upper<M: Machine>(m: &mut M, x: M::Float) -> M::Float {
 
 /// `log2 x` of a positive finite number; the upper part has 12 bits.
 fn log2<M: Machine>(m: &mut M, x: M::Float) -> Parts<M::Float> {
-    let (mantissa, exponent) = split(m, x);
+    let (normal, shift) = normal(m, x);
+    let (mantissa, exponent) = mantissa_and_exponent(m, normal, shift);
     let s = ratio(m, mantissa);
     let product = log_product(m, s);
     let (scale, scale_upper) = (m.float(SCALE), m.float(SCALE_UPPER));
@@ -116,26 +110,6 @@ fn log_product<M: Machine>(m: &mut M, s: Parts<M::Float>) -> Parts<M::Float> {
     Parts { upper, lower }
 }
 
-/// `x = mantissa * 2^exponent`, the mantissa between the square roots of 1/2 and 2.
-fn split<M: Machine>(m: &mut M, x: M::Float) -> (M::Float, M::Float) {
-    let min_normal = m.float(f32::MIN_POSITIVE);
-    let is_small = m.lt(x, min_normal);
-    let scale = m.float(16_777_216.0);
-    let scaled = m.mul(x, scale);
-    let normal = m.select(is_small, scaled, x);
-    let (minus, none) = (m.bits(24u32.wrapping_neg()), m.bits(0));
-    let shift = m.select_bits(is_small, minus, none);
-    let bits = m.to_bits(normal);
-    let root = m.bits(std::f32::consts::FRAC_1_SQRT_2.to_bits());
-    let above = m.isub(bits, root);
-    let exponent = m.sar(above, 23);
-    let exponent = m.iadd(exponent, shift);
-    let mask = m.bits(0x007f_ffff);
-    let mantissa = m.and(above, mask);
-    let mantissa = m.iadd(mantissa, root);
-    (m.float_of_bits(mantissa), m.float_of_int(exponent))
-}
-
 /// `(x - 1) / (x + 1)` for a mantissa; the upper part has 12 bits.
 fn ratio<M: Machine>(m: &mut M, x: M::Float) -> Parts<M::Float> {
     let one = m.float(1.0);
@@ -162,12 +136,12 @@ fn exp2_of_product<M: Machine>(m: &mut M, y: M::Float, logarithm: Parts<M::Float
     let second = m.mul(y, logarithm.lower);
     let low = m.add(first, second);
     let product = m.add(high, low);
-    let product = within(m, product, -160.0, 140.0);
+    let product = clamped(m, product, -160.0, 140.0);
     let (n, bits) = nearest(m, product);
     let rest = m.sub(high, n);
     let rest = m.add(rest, low);
     // Beyond the limits of the product the rest is anything.
-    let rest = within(m, rest, -1.0, 1.0);
+    let rest = clamped(m, rest, -1.0, 1.0);
     // (ln 2)^k / k!
     let series = polynomial(
         m,

@@ -5,6 +5,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, ConstantData, InstBuilder, Value, types};
 use hloc_loops::index::Index;
 use hloc_loops::ir::{Expr, For, LoopKind, ParamId, Stmt, ValueId};
+use hloc_loops::transform::reads_own_elements;
 
 use super::{Lane, Plan, Vectors, Width, plan};
 use crate::error::JitError;
@@ -31,7 +32,8 @@ impl Emitter<'_, '_> {
         let Some(mut plan) = plan::plan(self.kernel, inner) else {
             return Ok(false);
         };
-        if !self.is_crosswise(&plan, outer, inner)? {
+        // Four iterations of the outer loop at once: none may read what another one stores.
+        if !reads_own_elements(&inner.body) || !self.is_crosswise(&plan, outer, inner)? {
             return Ok(false);
         }
         plan.rows = Some(outer.var);
@@ -86,7 +88,8 @@ impl Emitter<'_, '_> {
                         return Ok(false);
                     }
                 }
-                (_, Some(_), Some(1)) => {}
+                (Some(_), Some(_), Some(1)) => {}
+                (None, Some(rows), Some(1)) if rows.abs() >= self.extent(inner)? => {}
                 (Some(value), Some(1), Some(_)) => {
                     let lane = plan.width.lane(self.type_of(value)?);
                     found = match lane {

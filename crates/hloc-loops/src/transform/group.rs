@@ -6,8 +6,8 @@
 //! The joined loop is emitted as one stretch, in which `i_l mod 3` is known for every lane. Iterations that
 //! are left over keep their loops.
 
-use super::Names;
 use super::copy::Copier;
+use super::{Names, reads_own_elements};
 use crate::index::{Index, VarExtents};
 use crate::ir::{Block, Condition, Expr, For, If, IndexRange, LoopKind, Stmt};
 
@@ -59,7 +59,11 @@ fn grouped(outer: &For, names: &mut Names) -> Option<For> {
     let joined = group * short;
     let statements = i64::try_from(inner.body.len()).unwrap_or(i64::MAX);
     let is_small = joined <= MAX_JOINED && statements.saturating_mul(joined / 4) <= MAX_UNROLLED;
-    if !is_small || rows < 2 * group || !fills_lanes(outer, inner, short) {
+    if !is_small
+        || rows < 2 * group
+        || !fills_lanes(outer, inner, short)
+        || !reads_own_elements(&inner.body)
+    {
         return None;
     }
     if !names.may_copy(&inner.body, 2) {

@@ -31,7 +31,7 @@ pub(crate) use whole_loop::merge_loops;
 pub(crate) use merge::merge;
 pub(crate) use rows::clean_up;
 
-use crate::ir::{Block, Kernel, Stmt, Value, ValueId, Var, VarId};
+use crate::ir::{Block, Expr, Kernel, Stmt, Value, ValueId, Var, VarId};
 
 /// The most statements a kernel may grow to by copying loop bodies, in times of what it had.
 const MAX_GROWTH: usize = 4;
@@ -117,4 +117,25 @@ fn count_statements(block: &Block) -> usize {
         Stmt::If(stmt) => 1 + count_statements(&stmt.then) + count_statements(&stmt.otherwise),
     };
     block.iter().map(count).sum()
+}
+
+/// Whether every load of an array that the block stores to reads the very element that it stores: the order
+/// of iterations that store different elements then does not matter.
+pub fn reads_own_elements(block: &Block) -> bool {
+    block.iter().all(|load| match load {
+        Stmt::Let {
+            expr: Expr::Load { param, index },
+            ..
+        } => block.iter().all(|store| match store {
+            Stmt::Store {
+                param: stored,
+                index: place,
+                ..
+            } => stored != param || place == index,
+            Stmt::Let { .. } => true,
+            Stmt::For(_) | Stmt::If(_) => false,
+        }),
+        Stmt::Let { .. } | Stmt::Store { .. } => true,
+        Stmt::For(_) | Stmt::If(_) => false,
+    })
 }

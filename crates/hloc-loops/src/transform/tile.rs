@@ -6,8 +6,8 @@
 //! The lines of memory that one run of the innermost loop touches are then still in the cache when the
 //! loop outside it comes to their next elements. What whole tiles leave over gets loops of its own.
 
-use super::Names;
 use super::copy::Copier;
+use super::{Names, reads_own_elements};
 use crate::index::Index;
 use crate::ir::{Block, Condition, Expr, For, If, IndexRange, LoopKind, Stmt, VarId};
 
@@ -52,7 +52,7 @@ struct Nest<'s> {
 fn tiled(stmt: &For, names: &mut Names) -> Option<For> {
     let nest = nest(stmt)?;
     let (outer, inner) = (names.extent(nest.outer.var), names.extent(nest.inner.var));
-    if outer < OUTER || inner < 2 * INNER || !is_crosswise(&nest) {
+    if outer < OUTER || inner < 2 * INNER || !is_crosswise(&nest, inner) {
         return None;
     }
     if !names.may_copy(&nest.inner.body, 4) {
@@ -114,8 +114,9 @@ fn nest(outer: &For) -> Option<Nest<'_>> {
 }
 
 /// Whether the outermost loop moves to the next element of a load that the innermost one jumps along,
-/// while all stores are side by side along the innermost one.
-fn is_crosswise(nest: &Nest<'_>) -> bool {
+/// while all stores are side by side along the innermost one, and no iteration depends on an earlier one of
+/// another tile.
+fn is_crosswise(nest: &Nest<'_>, columns: i64) -> bool {
     let (outer, inner) = (nest.outer.var, nest.inner.var);
     let mut found = false;
     let mut stores_fit = true;
@@ -128,11 +129,15 @@ fn is_crosswise(nest: &Nest<'_>) -> bool {
                 let jumps = index.stride(inner).is_some_and(|stride| stride.abs() > 1);
                 found |= jumps && index.stride(outer) == Some(1);
             }
-            Stmt::Store { index, .. } => stores_fit &= index.stride(inner) == Some(1),
+            Stmt::Store { index, .. } => {
+                let apart = |stride: i64| stride == 0 || stride.abs() >= columns;
+                stores_fit &= index.stride(inner) == Some(1);
+                stores_fit &= index.stride(outer).is_some_and(apart);
+            }
             Stmt::Let { .. } | Stmt::For(_) | Stmt::If(_) => {}
         }
     }
-    found && stores_fit
+    found && stores_fit && reads_own_elements(&nest.inner.body)
 }
 
 /// The loops inside that over tiles, for tiles of `rows` iterations of the outer loop.
