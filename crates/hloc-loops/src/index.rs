@@ -391,7 +391,7 @@ impl Index {
             return self.interval_of_multiple(range, first.factor, shared.factor, bounds);
         }
         let rest = self.add(&range.index.times(multiple.checked_neg()?));
-        if rest.terms.len() + range.index.terms.len() != self.terms.len() {
+        if rest.terms.len() >= self.terms.len() {
             return None;
         }
         let conditions = bounds.conditions();
