@@ -1,7 +1,9 @@
 //! From a program file to an executable, with the options of the verbs that compile.
 
+use std::sync::Arc;
+
 use clap::Args;
-use hloc::{CompileOptions, Compiler, Executable, is_executable};
+use hloc::{CompileOptions, Compiler, Executable, Source, is_executable};
 use hloc_verify::VerifiedModule;
 
 use crate::input::ProgramFile;
@@ -50,6 +52,8 @@ impl BuildArgs {
 pub(crate) struct Built {
     pub(crate) executable: Executable,
     pub(crate) written: Option<VerifiedModule>,
+    /// The text, if it was text.
+    pub(crate) source: Option<Arc<Source>>,
 }
 
 /// Compiles the HLO text, or loads the executable, that is in `file`.
@@ -60,22 +64,34 @@ pub(crate) fn build(
     file: ProgramFile,
     keep_written: bool,
 ) -> anyhow::Result<Built> {
+    build_observed(compiler, file, keep_written, &mut |_, _| {})
+}
+
+/// The same; `observer` sees the name of each pass and the module after it.
+pub(crate) fn build_observed(
+    compiler: &Compiler,
+    file: ProgramFile,
+    keep_written: bool,
+    observer: &mut dyn FnMut(&str, &VerifiedModule),
+) -> anyhow::Result<Built> {
     let progress = Progress::start();
     if is_executable(&file.bytes) {
         progress.stage("loading");
         return Ok(Built {
             executable: compiler.load(&file.bytes[..])?,
             written: None,
+            source: None,
         });
     }
     let (name, text) = file.into_text()?;
     progress.stage("parsing");
     let parsed = compiler.parse(&name, text)?;
+    let source = Some(parsed.shared_source());
     progress.stage("verifying");
     let verified = compiler.verify(parsed)?;
     let written = keep_written.then(|| verified.value.clone());
     progress.stage("optimizing");
-    let optimized = compiler.optimize(verified)?;
+    let optimized = compiler.optimize_observed(verified, observer)?;
     progress.stage("lowering");
     let lowered = compiler.lower(optimized)?;
     progress.stage("emitting machine code");
@@ -83,5 +99,6 @@ pub(crate) fn build(
     Ok(Built {
         executable,
         written,
+        source,
     })
 }

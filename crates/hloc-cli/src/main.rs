@@ -4,12 +4,14 @@
 //! differ, 2 wrong usage, 70 hloc is wrong.
 
 mod build;
+mod choices;
 mod cmd;
 mod failure;
 mod graph;
 mod input;
 mod options;
 mod output;
+mod profiling;
 mod progress;
 mod values;
 

@@ -244,6 +244,32 @@ fn every_stage_can_be_emitted() {
 }
 
 #[test]
+fn stats_tell_what_was_chosen() {
+    let text = "less { a = f32[] parameter(0) b = f32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT }
+ENTRY main {
+  x = f32[500] parameter(0)
+  y = f32[300,500] parameter(1)
+  e = f32[500] exponential(x)
+  row = f32[300,500] broadcast(e), dimensions={1}
+  sum = f32[300,500] add(y, row)
+  ROOT s = f32[300,500] sort(sum), dimensions={1}, to_apply=less
+}
+";
+    let output = scratch("stats.hloc");
+    let compiled = hloc_on(text, &["compile", "-", "-o", text_of(&output), "--stats"]);
+    assert_eq!(status(&compiled), 0, "{}", stderr(&compiled));
+    let said = stdout(&compiled);
+    for words in [
+        "300 parallel (500 vector)",
+        "sort     f32[300,500] -> f32[300,500]",
+        "e (exponential)  it is costly, and a broadcast would repeat it for each element",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
 fn bench_has_the_agreed_fields() {
     let output = hloc_on(
         ADD,
@@ -263,6 +289,108 @@ fn bench_has_the_agreed_fields() {
     assert_eq!(value["threads"], 1);
     let table = hloc_on(ADD, &["bench", "-", "--min-time", "0"]);
     assert!(stdout(&table).contains("run, median"));
+}
+
+#[test]
+fn a_profile_stands_beside_the_results() {
+    let plain = hloc_on(ADD, &["run", "-", "--random", "1"]);
+    let profiled = hloc_on(ADD, &["run", "-", "--random", "1", "--profile"]);
+    assert_eq!(status(&profiled), 0, "{}", stderr(&profiled));
+    assert_eq!(stdout(&profiled), stdout(&plain));
+    let report = stderr(&profiled);
+    for words in [
+        "roof:",
+        "GFLOP/s, multiply-adds",
+        "By kernel and library call:",
+        "outside kernels",
+        "sum = f32[3] add  line 5",
+        "By instruction",
+    ] {
+        assert!(report.contains(words), "{words}: {report}");
+    }
+    let json = hloc_on(
+        ADD,
+        &["bench", "-", "--json", "--min-time", "0", "--profile"],
+    );
+    let value: serde_json::Value = serde_json::from_str(&stdout(&json)).expect("JSON");
+    let step = &value["profile"]["steps"][0];
+    assert_eq!(step["bytes_read"], 24, "{value}");
+    assert_eq!(step["instructions"][0]["name"], "sum");
+    let table = hloc_on(ADD, &["bench", "-", "--min-time", "0", "--profile"]);
+    assert!(stdout(&table).contains("By instruction"));
+}
+
+/// A program with several kernels, one of which is split into chunks.
+const LARGE: &str = "ENTRY main {
+  x = f32[1000,1000] parameter(0)
+  y = f32[1000,1000] sine(x)
+  z = f32[1000,1000] dot(y, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = f32[1000,1000] exponential(z)
+}
+";
+
+#[test]
+fn a_trace_nests() {
+    let (trace, output) = (scratch("trace.json"), scratch("trace-out.npz"));
+    let ran = hloc_on(
+        LARGE,
+        &[
+            "run",
+            "-",
+            "--random",
+            "1",
+            "--threads",
+            "2",
+            "--output",
+            text_of(&output),
+            "--trace",
+            text_of(&trace),
+        ],
+    );
+    assert_eq!(
+        (status(&ran), stdout(&ran), stderr(&ran)),
+        (0, String::new(), String::new())
+    );
+    let text = std::fs::read_to_string(&trace).expect("written");
+    let trace: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("a list");
+    let complete = events.iter().filter(|event| event["ph"] == "X");
+    let complete: Vec<&serde_json::Value> = complete.collect();
+    for category in ["compile", "pass", "emit", "run", "kernel", "dot", "chunk"] {
+        let mut own = complete.iter();
+        assert!(own.any(|event| event["cat"] == category), "{category}");
+    }
+    for stage in [
+        "parse", "verify", "passes", "fusion", "lower", "emit", "run 1", "run 3",
+    ] {
+        assert!(
+            complete.iter().any(|event| event["name"] == stage),
+            "{stage}"
+        );
+    }
+    let number = |event: &serde_json::Value, key: &str| event[key].as_f64().expect("a number");
+    let begins = complete.iter().map(|event| number(event, "ts"));
+    assert!(begins.is_sorted());
+    // Events of one thread lie in each other or apart, but for rounding.
+    let mut open: Vec<(u64, f64)> = Vec::new();
+    for event in &complete {
+        let thread = event["tid"].as_u64().expect("a thread");
+        let begin = number(event, "ts");
+        let end = begin + number(event, "dur");
+        open.retain(|(other, until)| *other != thread || begin < *until - 0.01);
+        let inside = open
+            .iter()
+            .filter(|(other, _)| *other == thread)
+            .all(|(_, until)| end <= *until + 0.01);
+        assert!(inside, "{event}");
+        open.push((thread, end));
+    }
+    let dot = complete.iter().find(|event| event["cat"] == "dot");
+    let args = &dot.expect("a dot")["args"];
+    assert_eq!(args["bytes_written"], 4_000_000);
+    assert_eq!(args["operations"], 2_000_000_000u64);
+    assert_eq!(args["shape"], "f32[1000,1000]");
+    assert_eq!(args["instructions"][0], "z");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::LibCall;
@@ -16,7 +17,7 @@ use hloc_loops::ir::{Kernel, KernelId, LoopKind, Program, Stmt};
 use rayon::prelude::*;
 
 use crate::error::JitError;
-use crate::kernel::{CompiledKernel, Lanes, Target, compile_kernel, emit_kernel};
+use crate::kernel::{CompiledKernel, Lanes, Target, compile_kernel, emit_kernel, streaming_mark};
 use crate::memory::{CodeMemory, KernelFn};
 use crate::retarget::{self, Wide, listing};
 use crate::runtime::Helper;
@@ -85,6 +86,19 @@ pub struct KernelWidth {
     pub bits: u32,
     /// Why wider code was refused, if it was tried.
     pub refusal: Option<String>,
+    /// Whether results are written past the caches.
+    pub is_streaming: bool,
+}
+
+/// When a kernel was compiled. Kernels that differ only in name are compiled once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emission {
+    /// When it began.
+    pub begin: Instant,
+    /// How long it took.
+    pub time: Duration,
+    /// Number of the thread, 0 for the calling one.
+    pub thread: usize,
 }
 
 /// The machine code of a program's kernels. Dropping it frees the code.
@@ -94,6 +108,8 @@ pub struct CompiledKernels {
     entries: SideTable<KernelId, Option<usize>>,
     /// By position.
     widths: Vec<KernelWidth>,
+    /// By position.
+    emissions: Vec<Emission>,
     code_bytes: usize,
 }
 
@@ -124,6 +140,16 @@ impl CompiledKernels {
     pub fn width(&self, kernel: KernelId) -> &KernelWidth {
         self.entries[kernel]
             .and_then(|at| self.widths.get(at))
+            .expect("every kernel of the program was compiled")
+    }
+
+    /// When a kernel was compiled.
+    ///
+    /// # Panics
+    /// If `kernel` is not of the program that was compiled.
+    pub fn emission(&self, kernel: KernelId) -> Emission {
+        self.entries[kernel]
+            .and_then(|at| self.emissions.get(at).copied())
             .expect("every kernel of the program was compiled")
     }
 
@@ -166,13 +192,14 @@ pub fn compile_kernels(
     let target = target(&mut module, options)?;
     let (distinct, entries) = distinct_kernels(program);
     let compiled = compile_all(&distinct, &target, options)?;
-    let (mut functions, mut widths) = (Vec::new(), Vec::new());
+    let (mut functions, mut widths, mut emissions) = (Vec::new(), Vec::new(), Vec::new());
     let mut code_bytes = 0;
-    for (at, (kernel, code)) in distinct.iter().zip(&compiled).enumerate() {
+    for (at, (kernel, (code, emission))) in distinct.iter().zip(&compiled).enumerate() {
         let name = format!("kernel_{at}");
         let (id, size) = define(&mut module, &name, kernel, code, &target)?;
         functions.push(id);
         widths.push(width(code, &target));
+        emissions.push(*emission);
         code_bytes += size;
     }
     module.finalize_definitions().map_err(host_error)?;
@@ -180,6 +207,7 @@ pub fn compile_kernels(
         memory: CodeMemory::new(module, &functions),
         entries,
         widths,
+        emissions,
         code_bytes,
     })
 }
@@ -189,9 +217,12 @@ fn width(code: &CompiledKernel, target: &Target) -> KernelWidth {
         (Some(_), Some(wide)) => wide.factor(),
         (Some(_) | None, _) => 1,
     };
+    let marks = code.context.compiled_code().into_iter();
+    let mut marks = marks.flat_map(|code| code.buffer.get_srclocs_sorted());
     KernelWidth {
         bits: 128 * factor,
         refusal: code.refusal.as_ref().map(ToString::to_string),
+        is_streaming: factor > 1 && marks.any(|range| range.loc == streaming_mark()),
     }
 }
 
@@ -230,18 +261,33 @@ fn compile_all(
     kernels: &[&Kernel],
     target: &Target,
     options: &JitOptions,
-) -> Result<Vec<CompiledKernel>, JitError> {
+) -> Result<Vec<(CompiledKernel, Emission)>, JitError> {
     if options.threads == 1 || kernels.len() < 2 {
         let mut context = FunctionBuilderContext::new();
-        let compile = |kernel: &&Kernel| compile_kernel(kernel, target, &mut context, false);
+        let compile = |kernel: &&Kernel| timed(kernel, target, &mut context);
         return kernels.iter().map(compile).collect();
     }
     kernels
         .par_iter()
         .map_init(FunctionBuilderContext::new, |context, kernel| {
-            compile_kernel(kernel, target, context, false)
+            timed(kernel, target, context)
         })
         .collect()
+}
+
+fn timed(
+    kernel: &Kernel,
+    target: &Target,
+    context: &mut FunctionBuilderContext,
+) -> Result<(CompiledKernel, Emission), JitError> {
+    let begin = Instant::now();
+    let code = compile_kernel(kernel, target, context, false)?;
+    let emission = Emission {
+        begin,
+        time: begin.elapsed(),
+        thread: rayon::current_thread_index().map_or(0, |index| index + 1),
+    };
+    Ok((code, emission))
 }
 
 /// Places compiled code in a module; gives its id and size.
@@ -484,7 +530,7 @@ pub fn object_bytes(program: &Program, options: &JitOptions) -> Result<Vec<u8>, 
     let target = target(&mut module, options)?;
     let kernels: Vec<&Kernel> = program.kernels.values().collect();
     let compiled = compile_all(&kernels, &target, options)?;
-    for (kernel, code) in kernels.iter().zip(&compiled) {
+    for (kernel, (code, _)) in kernels.iter().zip(&compiled) {
         define(&mut module, &kernel.name, kernel, code, &target)?;
     }
     let object = module.finish();

@@ -21,8 +21,8 @@ mod tests;
 mod vector;
 
 pub use compile::{
-    CompiledKernels, JitOptions, KernelWidth, VectorWidth, asm_text, clif_text, compile_kernels,
-    object_bytes, parallel_extent,
+    CompiledKernels, Emission, JitOptions, KernelWidth, VectorWidth, asm_text, clif_text,
+    compile_kernels, object_bytes, parallel_extent,
 };
 pub use error::JitError;
 pub use memory::KernelFn;

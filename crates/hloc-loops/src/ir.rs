@@ -9,8 +9,8 @@
 
 use hloc_diag::Span;
 use hloc_ir::{
-    Arena, Array, ArrayShape, BinaryOp, CompareType, ComparisonDirection, ElementType, Shape,
-    TernaryOp, UnaryOp,
+    Arena, Array, ArrayShape, BinaryOp, CompareType, ComparisonDirection, ComputationId,
+    ElementType, InstrId, Shape, TernaryOp, UnaryOp,
 };
 
 use crate::index::{Bounds, Index};
@@ -44,6 +44,26 @@ pub struct Kernel {
     pub body: Block,
     /// The place in the user's text that it stems from.
     pub span: Span,
+    /// The instructions whose elements it computes, each once, in order of their ids; not those of reducers.
+    pub instructions: Vec<InstrRef>,
+}
+
+impl Kernel {
+    /// Adds instructions to those that the kernel computes.
+    pub(crate) fn add_instructions(&mut self, added: &[InstrRef]) {
+        self.instructions.extend_from_slice(added);
+        self.instructions.sort_unstable();
+        self.instructions.dedup();
+    }
+}
+
+/// An instruction of the module that a program was lowered from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct InstrRef {
+    /// The computation that holds it.
+    pub computation: ComputationId,
+    /// Its id there.
+    pub instr: InstrId,
 }
 
 /// How a kernel uses a parameter.
@@ -328,6 +348,34 @@ pub struct Program {
     pub num_instructions: usize,
 }
 
+impl Program {
+    /// All steps, those of loops and branches too: a step stands before those inside it, a condition before
+    /// the body. The position of a step in this list is its number.
+    pub fn numbered_steps(&self) -> Vec<&Step> {
+        let mut all = Vec::new();
+        number_steps(&self.steps, &mut all);
+        all
+    }
+}
+
+fn number_steps<'s>(steps: &'s [Step], all: &mut Vec<&'s Step>) {
+    for step in steps {
+        all.push(step);
+        match step {
+            Step::Kernel { .. } | Step::Library(_) | Step::Copy { .. } | Step::Swap(..) => {}
+            Step::While {
+                condition, body, ..
+            } => {
+                number_steps(condition, all);
+                number_steps(body, all);
+            }
+            Step::Conditional { branches, .. } => {
+                branches.iter().for_each(|steps| number_steps(steps, all));
+            }
+        }
+    }
+}
+
 /// Where a buffer's memory comes from.
 #[derive(Clone, Debug)]
 pub enum BufferKind {
@@ -394,6 +442,8 @@ pub enum Step {
         body: Vec<Step>,
         /// How often `body` runs, if that is known.
         trips: Option<u64>,
+        /// The instruction that it is, `None` in programs that were not lowered from a module.
+        instruction: Option<InstrRef>,
     },
     /// Runs one branch.
     Conditional {
@@ -415,6 +465,8 @@ pub struct LibraryStep {
     pub outputs: Vec<BufferId>,
     /// The place in the user's text.
     pub span: Span,
+    /// The instruction that it computes, `None` in programs that were not lowered from a module.
+    pub instruction: Option<InstrRef>,
 }
 
 /// The library routines.

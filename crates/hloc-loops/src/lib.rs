@@ -10,8 +10,10 @@ mod print;
 pub mod routine;
 pub mod transform;
 mod verify;
+mod work;
 
 pub use error::LowerError;
 pub use finish::finish;
 pub use lower::{lower, lower_with};
 pub use verify::{KernelError, verify_kernel};
+pub use work::Work;

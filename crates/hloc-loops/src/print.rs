@@ -335,6 +335,7 @@ fn write_steps(
                 predicate,
                 body,
                 trips,
+                ..
             } => {
                 f.write_str("while {\n")?;
                 write_steps(f, program, condition, depth + 1)?;

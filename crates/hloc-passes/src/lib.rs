@@ -31,7 +31,7 @@ pub use call_inline::CallInline;
 pub use constant_fold::ConstantFold;
 pub use cse::Cse;
 pub use dce::Dce;
-pub use fusion::Fusion;
+pub use fusion::{Fusion, FusionRefusal, fusion_refusals};
 pub use legalize_bitcast::LegalizeBitcast;
 pub use legalize_broadcast::LegalizeBroadcast;
 pub use legalize_dynamic::{ATTRIBUTE as DYNAMIC_ATTRIBUTE, LegalizeDynamic};

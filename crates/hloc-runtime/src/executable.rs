@@ -13,7 +13,8 @@ use hloc_tensor::Array;
 use crate::RunError;
 use crate::buffers::Workspace;
 use crate::execute::run_steps;
-use crate::plan::Plan;
+use crate::observe::{Observer, Recorder, Unobserved};
+use crate::plan::{Plan, Planned, PlannedStep};
 use crate::pool::WorkerPool;
 
 /// A program with its machine code. Any number of threads may run it at once.
@@ -124,7 +125,7 @@ impl Executable {
     pub fn run(&self, inputs: &[Array]) -> Result<Vec<Array>, RunError> {
         self.check_inputs(inputs)?;
         let mut outputs = self.new_outputs()?;
-        self.run_checked(inputs, &mut outputs)?;
+        self.run_checked(inputs, &mut outputs, &Unobserved)?;
         Ok(outputs)
     }
 
@@ -169,8 +170,20 @@ impl Executable {
             .map_err(RunError::OutOfMemory)
     }
 
+    /// How many chunks each step is split into, by number: 1 for what is no kernel or runs on one thread.
+    pub fn num_chunks(&self) -> Vec<usize> {
+        let mut chunks = Vec::new();
+        count_chunks(&self.plan.steps, &mut chunks);
+        chunks
+    }
+
     /// Runs over inputs that were checked, into outputs of the results' shapes.
-    fn run_checked(&self, inputs: &[Array], outputs: &mut [Array]) -> Result<(), RunError> {
+    fn run_checked<O: Observer>(
+        &self,
+        inputs: &[Array],
+        outputs: &mut [Array],
+        observer: &O,
+    ) -> Result<(), RunError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let reused = idle().pop();
         let mut workspace = match reused {
@@ -180,9 +193,34 @@ impl Executable {
         workspace.bind(&self.program.buffers, inputs, outputs);
         // SAFETY: the arrays are borrowed until the end of this function, the outputs solely; `bind` has
         // made theirs unique. Their shapes are those of the program's buffers (checked, or made so).
-        let done = unsafe { run_steps(&self.plan.steps, &mut workspace, &self.pool) };
+        let done = unsafe { run_steps(&self.plan.steps, &mut workspace, &self.pool, observer) };
         idle().push(workspace);
         done
+    }
+}
+
+fn count_chunks(steps: &[PlannedStep], chunks: &mut Vec<usize>) {
+    for step in steps {
+        let (count, inner): (usize, &[&[PlannedStep]]) = match &step.action {
+            Planned::Kernel { split, .. } => (split.chunks(), &[]),
+            Planned::While {
+                condition, body, ..
+            } => (1, &[condition, body]),
+            Planned::Dot { .. }
+            | Planned::Registered { .. }
+            | Planned::Routine { .. }
+            | Planned::NextRandom { .. }
+            | Planned::Copy { .. }
+            | Planned::Swap(..)
+            | Planned::Conditional { .. } => (1, &[]),
+        };
+        chunks.push(count);
+        inner.iter().for_each(|steps| count_chunks(steps, chunks));
+        if let Planned::Conditional { branches, .. } = &step.action {
+            branches
+                .iter()
+                .for_each(|steps| count_chunks(steps, chunks));
+        }
     }
 }
 
@@ -227,7 +265,21 @@ impl Runner<'_> {
     /// # Errors
     /// [`RunError::CustomCall`] if a handler fails, [`RunError::OutOfMemory`].
     pub fn run(&mut self) -> Result<(), RunError> {
-        self.executable.run_checked(&self.inputs, &mut self.outputs)
+        self.executable
+            .run_checked(&self.inputs, &mut self.outputs, &Unobserved)
+    }
+
+    /// Runs once, as [`Runner::run`]; `recorder` learns how long each step took.
+    ///
+    /// # Errors
+    /// As [`Runner::run`].
+    pub fn run_recorded(&mut self, recorder: &mut Recorder) -> Result<(), RunError> {
+        recorder.begin_run();
+        let done = self
+            .executable
+            .run_checked(&self.inputs, &mut self.outputs, recorder);
+        recorder.end_run();
+        done
     }
 
     /// The results of the last run; zeros before the first.

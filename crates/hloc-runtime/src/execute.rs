@@ -7,7 +7,8 @@
 
 use crate::RunError;
 use crate::buffers::{Pointer, Workspace};
-use crate::plan::{Planned, Span};
+use crate::observe::Observer;
+use crate::plan::{Planned, PlannedStep, Span};
 use crate::pool::WorkerPool;
 
 /// Runs `steps` over the buffers that the workspace is bound to.
@@ -18,30 +19,35 @@ use crate::pool::WorkerPool;
 ///
 /// # Errors
 /// [`RunError::CustomCall`] from a handler; no other step fails.
-pub(crate) unsafe fn run_steps(
-    steps: &[Planned],
+pub(crate) unsafe fn run_steps<O: Observer>(
+    steps: &[PlannedStep],
     workspace: &mut Workspace,
     pool: &WorkerPool,
+    observer: &O,
 ) -> Result<(), RunError> {
     for step in steps {
+        let begin = observer.now();
         // SAFETY: passed on.
-        unsafe { run_step(step, workspace, pool)? };
+        unsafe { run_step(step, workspace, pool, observer)? };
+        observer.step_done(step.number, begin);
     }
     Ok(())
 }
 
 /// # Safety
 /// As [`run_steps`].
-unsafe fn run_step(
-    step: &Planned,
+unsafe fn run_step<O: Observer>(
+    step: &PlannedStep,
     workspace: &mut Workspace,
     pool: &WorkerPool,
+    observer: &O,
 ) -> Result<(), RunError> {
-    match step {
+    match &step.action {
         Planned::Kernel { entry, args, split } => {
             workspace.gather_args(args);
             let args = Pointer(workspace.args.as_mut_ptr().cast());
             pool.run(split.chunks(), &|chunk| {
+                let started = observer.now();
                 let (begin, end) = split.range(chunk);
                 // A copy of the whole, which may be sent to other threads.
                 let Pointer(table) = { args };
@@ -49,6 +55,7 @@ unsafe fn run_step(
                 // size for each parameter, and that those written are not shared; the loop verifier has
                 // proved all accesses in bounds and iterations of a parallel loop independent.
                 unsafe { entry(table.cast_const().cast(), begin, end) };
+                observer.chunk_done(step.number, chunk, started);
             });
         }
         Planned::Dot {
@@ -113,11 +120,12 @@ unsafe fn run_step(
         } => loop {
             // SAFETY: passed on; the predicate is one byte.
             unsafe {
-                run_steps(condition, workspace, pool)?;
+                run_steps(condition, workspace, pool, observer)?;
                 if workspace.pointer(*predicate).0.read() == 0 {
                     break;
                 }
-                run_steps(body, workspace, pool)?;
+                run_steps(body, workspace, pool, observer)?;
+                observer.iterated(step.number);
             }
         },
         Planned::Conditional {
@@ -134,7 +142,7 @@ unsafe fn run_step(
                     usize::try_from(pointer.cast::<i32>().read()).unwrap_or(usize::MAX)
                 };
                 let last = branches.len() - 1;
-                run_steps(&branches[branch.min(last)], workspace, pool)?;
+                run_steps(&branches[branch.min(last)], workspace, pool, observer)?;
             }
         }
     }

@@ -13,8 +13,10 @@ mod executable;
 mod execute;
 mod fft;
 mod linalg;
+mod observe;
 mod plan;
 mod pool;
+mod probe;
 mod random;
 mod registered;
 mod routine;
@@ -24,4 +26,6 @@ mod tests;
 
 pub use error::RunError;
 pub use executable::{Executable, Runner};
+pub use observe::{Event, Recorder, StepTimes};
 pub use pool::WorkerPool;
+pub use probe::multiply_add_rate;

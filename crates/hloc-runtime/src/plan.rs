@@ -17,7 +17,14 @@ use crate::estimate::{Split, split};
 use crate::registered::RegisteredCall;
 use crate::routine::Routine;
 
-/// One step, ready to run.
+/// One step, ready to run, with its number among [`Program::numbered_steps`].
+#[derive(Debug)]
+pub(crate) struct PlannedStep {
+    pub(crate) number: usize,
+    pub(crate) action: Planned,
+}
+
+/// What a step does.
 #[derive(Debug)]
 pub(crate) enum Planned {
     Kernel {
@@ -51,15 +58,15 @@ pub(crate) enum Planned {
     },
     Swap(BufferId, BufferId),
     While {
-        condition: Vec<Planned>,
+        condition: Vec<PlannedStep>,
         predicate: BufferId,
-        body: Vec<Planned>,
+        body: Vec<PlannedStep>,
     },
     Conditional {
         index: BufferId,
         /// `pred`, where true is branch 0; else `s32`.
         is_predicate: bool,
-        branches: Vec<Vec<Planned>>,
+        branches: Vec<Vec<PlannedStep>>,
     },
 }
 
@@ -73,7 +80,7 @@ pub(crate) struct Span {
 /// The steps of a program and the memory they need.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) steps: Vec<Planned>,
+    pub(crate) steps: Vec<PlannedStep>,
     pub(crate) size: WorkspaceSize,
 }
 
@@ -87,6 +94,7 @@ impl Plan {
         let mut planner = Planner {
             program,
             kernels,
+            num_steps: 0,
             size: WorkspaceSize {
                 arena: program.arena_bytes,
                 buffers: program.buffers.len(),
@@ -105,6 +113,8 @@ impl Plan {
 struct Planner<'a> {
     program: &'a Program,
     kernels: &'a CompiledKernels,
+    /// Steps that were planned or are being planned.
+    num_steps: usize,
     size: WorkspaceSize,
 }
 
@@ -143,8 +153,15 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn steps(&mut self, steps: &[Step]) -> Result<Vec<Planned>, RunError> {
-        steps.iter().map(|step| self.step(step)).collect()
+    fn steps(&mut self, steps: &[Step]) -> Result<Vec<PlannedStep>, RunError> {
+        let mut planned = Vec::with_capacity(steps.len());
+        for step in steps {
+            let number = self.num_steps;
+            self.num_steps += 1;
+            let action = self.step(step)?;
+            planned.push(PlannedStep { number, action });
+        }
+        Ok(planned)
     }
 
     fn step(&mut self, step: &Step) -> Result<Planned, RunError> {
@@ -182,7 +199,7 @@ impl Planner<'_> {
                 condition,
                 predicate,
                 body,
-                trips: _,
+                ..
             } => {
                 self.scalar(*predicate, &[ElementType::Pred])?;
                 Ok(Planned::While {

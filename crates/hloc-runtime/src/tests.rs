@@ -111,6 +111,7 @@ fn deciding_buffers_are_scalars() {
             predicate: b[3],
             body: Vec::new(),
             trips: None,
+            instruction: None,
         }]
     });
     assert!(executable(wrong).is_err());
@@ -140,6 +141,7 @@ fn a_dot_does_not_write_over_its_operands() {
             inputs: inputs.to_vec(),
             outputs: vec![output],
             span: Span::NONE,
+            instruction: None,
         })
     };
     let good = program(|b| vec![step([b[0], b[2]], b[3]), copy(b[3], b[1])]);

@@ -67,6 +67,7 @@ impl Compiler {
     pub fn lower(&self, optimized: Staged<VerifiedModule>) -> Result<Staged<Lowered>, Error> {
         let transformed = self.current_options().passes != PassSelection::None;
         optimized.then(
+            "lower",
             |times| &mut times.lower,
             |module, source| {
                 let program = hloc_loops::lower_with(&module, &self.calls, transformed)
@@ -86,6 +87,7 @@ impl Compiler {
         let options = self.jit_options();
         let check_width = self.current_options().check_width;
         let staged = lowered.then(
+            "emit",
             |times| &mut times.emit,
             |lowered, source| {
                 let compile = |options: &JitOptions| {

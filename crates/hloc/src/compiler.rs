@@ -10,6 +10,7 @@ use hloc_runtime::RunError;
 use hloc_tensor::Array;
 use hloc_verify::{Rejected, VerifiedModule, verify_with};
 
+use crate::options::{StageKind, StageTime};
 use crate::{CompileOptions, CompileTimes, Dialect, Error, PassSelection};
 
 /// The product of one stage, with the text it stems from and the time spent so far.
@@ -19,6 +20,7 @@ pub struct Staged<T> {
     pub value: T,
     /// The time that each stage up to this one took.
     pub times: CompileTimes,
+    pub(crate) stages: Vec<StageTime>,
     pub(crate) source: Arc<Source>,
 }
 
@@ -28,18 +30,27 @@ impl<T> Staged<T> {
         &self.source
     }
 
+    /// The same, to keep.
+    pub fn shared_source(&self) -> Arc<Source> {
+        Arc::clone(&self.source)
+    }
+
     pub(crate) fn then<U>(
         self,
+        name: &'static str,
         time: impl Fn(&mut CompileTimes) -> &mut Duration,
         stage: impl FnOnce(T, &Arc<Source>) -> Result<U, Error>,
     ) -> Result<Staged<U>, Error> {
-        let start = Instant::now();
-        let mut times = self.times;
+        let begin = Instant::now();
+        let (mut times, mut stages) = (self.times, self.stages);
         let value = stage(self.value, &self.source)?;
-        *time(&mut times) += start.elapsed();
+        let took = begin.elapsed();
+        *time(&mut times) += took;
+        stages.push(StageTime::new(name, StageKind::Stage, begin, took));
         Ok(Staged {
             value,
             times,
+            stages,
             source: self.source,
         })
     }
@@ -145,13 +156,15 @@ impl Compiler {
         let source = Arc::new(source);
         let module = hloc_parser::parse(&source)
             .map_err(|diagnostics| Error::invalid(&source, diagnostics))?;
+        let took = start.elapsed();
         let times = CompileTimes {
-            parse: start.elapsed(),
+            parse: took,
             ..CompileTimes::default()
         };
         Ok(Staged {
             value: module,
             times,
+            stages: vec![StageTime::new("parse", StageKind::Stage, start, took)],
             source,
         })
     }
@@ -165,6 +178,7 @@ impl Compiler {
         Staged {
             value: module,
             times: CompileTimes::default(),
+            stages: Vec::new(),
             source: Arc::new(source),
         }
     }
@@ -176,6 +190,7 @@ impl Compiler {
     pub fn verify(&self, parsed: Staged<Module>) -> Result<Staged<VerifiedModule>, Error> {
         let options = self.verify_options();
         parsed.then(
+            "verify",
             |times| &mut times.verify,
             |module, source| {
                 verify_with(module, &options)
@@ -205,13 +220,26 @@ impl Compiler {
         observer: &mut dyn FnMut(&str, &VerifiedModule),
     ) -> Result<Staged<VerifiedModule>, Error> {
         let pipeline = self.pipeline()?;
-        verified.then(
+        let mut begin = Instant::now();
+        let mut passes = Vec::new();
+        let mut optimized = verified.then(
+            "passes",
             |times| &mut times.passes,
             |module, source| {
-                let optimized = pipeline.run(module, observer);
-                optimized.map_err(|error| pass_error(error, Some(source)))
+                begin = Instant::now();
+                let optimized = pipeline.run_timed(module, observer);
+                let (module, times) = optimized.map_err(|error| pass_error(error, Some(source)))?;
+                passes = times;
+                Ok(module)
             },
-        )
+        )?;
+        for pass in passes {
+            let took = pass.run + pass.verify;
+            let stage = StageTime::new(pass.pass, StageKind::Pass, begin, took);
+            optimized.stages.push(stage);
+            begin += took;
+        }
+        Ok(optimized)
     }
 
     /// The results of a program on the reference evaluator, which is slow and shares no code with compiled

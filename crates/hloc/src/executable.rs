@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use hloc_ir::{ArrayShape, print_module};
+use hloc_ir::{ArrayShape, Id, print_module};
 use hloc_jit::KernelWidth;
 use hloc_loops::ir::{Program, Step};
 use hloc_runtime::{RunError, Runner, WorkerPool};
@@ -12,7 +12,9 @@ use hloc_verify::VerifiedModule;
 
 use crate::backend::{Emitted, Lowered};
 use crate::dynamic::DynamicSizes;
-use crate::{CompileTimes, Compiler, Error, Staged, format};
+use crate::options::{StageKind, StageTime};
+use crate::profile::Recorded;
+use crate::{CompileTimes, Compiler, Error, Profile, ProfileOptions, Staged, format};
 
 /// A compiled program. It may be run any number of times, by several threads at once.
 ///
@@ -30,6 +32,7 @@ pub struct Executable {
     narrow: Option<hloc_runtime::Executable>,
     module: VerifiedModule,
     times: CompileTimes,
+    stages: Vec<StageTime>,
     dynamic: DynamicSizes,
 }
 
@@ -92,6 +95,7 @@ impl Executable {
             narrow,
             module,
             times: staged.times,
+            stages: staged.stages,
         })
     }
 
@@ -204,6 +208,65 @@ impl Executable {
         self.times
     }
 
+    /// When each part of compiling ran: stages, passes, and the emission of kernels.
+    pub fn stage_times(&self) -> Vec<StageTime> {
+        let mut stages = self.stages.clone();
+        let mut known = Vec::new();
+        for (id, kernel) in self.inner.program().kernels.iter() {
+            let emission = self.inner.kernels().emission(id);
+            // Kernels that differ only in name are compiled once.
+            if known.contains(&(emission.begin, emission.thread)) {
+                continue;
+            }
+            known.push((emission.begin, emission.thread));
+            stages.push(StageTime {
+                thread: emission.thread,
+                ..StageTime::new(
+                    &kernel.name,
+                    StageKind::Kernel,
+                    emission.begin,
+                    emission.time,
+                )
+            });
+        }
+        stages
+    }
+
+    /// Runs the program again and again, and tells where the time goes.
+    ///
+    /// The program runs once, and then as often as [`ProfileOptions`] says; a program that takes seconds runs
+    /// once only. The results are those of the last run.
+    ///
+    /// ```
+    /// let text = "ENTRY e { x = f32[1000] parameter(0) ROOT y = f32[1000] exponential(x) }";
+    /// let executable = hloc::compile(text)?;
+    /// let x = hloc::Array::zeros(hloc::ElementType::F32, &[1000])?;
+    /// let (results, profile) = executable.profile(&[x], &hloc::ProfileOptions::default())?;
+    /// assert_eq!(results[0].to_vec::<f32>().map(|y| y[999]), Some(1.0));
+    /// assert_eq!(profile.steps[0].instructions[0].opcode, "exponential");
+    /// assert_eq!(profile.steps[0].work.bytes_read, 4000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Executable::run`].
+    pub fn profile(
+        &self,
+        inputs: &[Array],
+        options: &ProfileOptions,
+    ) -> Result<(Vec<Array>, Profile), Error> {
+        let runner = self.runner(inputs.to_vec())?;
+        let (results, recorded) = Recorded::of(runner, options)?;
+        let results = if self.dynamic.is_empty() {
+            results
+        } else {
+            self.dynamic.cut(results).map_err(RunError::OutOfMemory)?
+        };
+        let stages = self.stage_times();
+        let profile = Profile::new(&self.inner, &self.module, stages, recorded);
+        Ok((results, profile))
+    }
+
     /// What the program was compiled to.
     pub fn stats(&self) -> Stats {
         let program = self.inner.program();
@@ -222,6 +285,20 @@ impl Executable {
         let kernels = self.inner.program().kernels.ids();
         let width = |kernel| self.inner.kernels().width(kernel).clone();
         kernels.map(width).collect()
+    }
+
+    /// Into how many chunks each kernel is split, in the order of [`Program::kernels`]: 1 for those that run on
+    /// one thread or that a library routine calls.
+    pub fn chunks(&self) -> Vec<usize> {
+        let program = self.inner.program();
+        let mut chunks = vec![1; program.kernels.len()];
+        let steps = program.numbered_steps();
+        for (step, count) in steps.into_iter().zip(self.inner.num_chunks()) {
+            if let Step::Kernel { kernel, .. } = step {
+                chunks[kernel.index()] = count;
+            }
+        }
+        chunks
     }
 
     /// Bytes of machine code.

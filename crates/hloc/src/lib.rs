@@ -46,6 +46,7 @@ mod error;
 mod executable;
 mod format;
 mod options;
+mod profile;
 
 pub use backend::Lowered;
 pub use compiler::{Compiler, Staged};
@@ -58,7 +59,13 @@ pub use hloc_ir::{ArrayShape, ComparisonDirection, CustomCall, Module, Op, Shape
 pub use hloc_jit::KernelWidth;
 pub use hloc_runtime::Runner;
 pub use hloc_tensor::{Array, ElementType, TensorError};
-pub use options::{CompileOptions, CompileTimes, Dialect, PassSelection, VectorWidth};
+pub use options::{
+    CompileOptions, CompileTimes, Dialect, PassSelection, StageKind, StageTime, VectorWidth,
+};
+pub use profile::{
+    Profile, ProfileOptions, ProfiledInstruction, ProfiledLoop, ProfiledStep, Roofline, Timing,
+    Work,
+};
 
 /// Compiles HLO text for this computer, with the default options.
 ///

@@ -1,6 +1,6 @@
 //! What a caller may choose about compiling and running.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use hloc_jit::VectorWidth;
 pub use hloc_verify::Dialect;
@@ -126,5 +126,44 @@ impl CompileTimes {
     /// All stages together.
     pub fn total(&self) -> Duration {
         self.parse + self.verify + self.passes + self.lower + self.emit
+    }
+}
+
+/// What a [`StageTime`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StageKind {
+    /// One of the stages of [`CompileTimes`].
+    Stage,
+    /// A pass with the verification after it, part of the stage `passes`.
+    Pass,
+    /// The emission of one kernel, part of the stage `emit`.
+    Kernel,
+}
+
+/// When a part of compiling began and how long it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageTime {
+    /// `parse`, `cse`, or the name of a kernel.
+    pub name: String,
+    /// What it is about.
+    pub kind: StageKind,
+    /// When it began.
+    pub begin: Instant,
+    /// How long it took.
+    pub time: Duration,
+    /// Number of the thread: 0 for the one that compiles, others for those that emit kernels for it.
+    pub thread: usize,
+}
+
+impl StageTime {
+    /// Of the thread that compiles.
+    pub(crate) fn new(name: &str, kind: StageKind, begin: Instant, time: Duration) -> StageTime {
+        StageTime {
+            name: name.to_owned(),
+            kind,
+            begin,
+            time,
+            thread: 0,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use hloc::{Array, Executable};
+use hloc::{Array, Executable, Profile};
 use serde_json::json;
 
 use crate::build::{BuildArgs, build};
@@ -11,12 +11,14 @@ use crate::failure::Status;
 use crate::input::ProgramFile;
 use crate::options::EXIT_STATUSES;
 use crate::output::{aligned, print};
+use crate::profiling::ProfileArgs;
 use crate::progress::Progress;
 use crate::values::InputArgs;
 
 const HELP: &str = "Examples:
   hloc bench model.hlo --random 1
   hloc bench model.hlo --inputs in.npz --json --threads 1 --min-time 2
+  hloc bench model.hlo --random 1 --profile     where the run time goes
 
 ";
 
@@ -42,22 +44,31 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "S", default_value_t = 0.5)]
     min_time: f64,
     #[command(flatten)]
+    profiling: ProfileArgs,
+    #[command(flatten)]
     build: BuildArgs,
 }
 
 pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Status> {
     let file = ProgramFile::read(&args.file)?;
-    let executable = build(&args.build.compiler()?, file, false)?.executable;
+    let compiler = args.build.compiler()?;
+    let built = build(&compiler, file, false)?;
+    let executable = &built.executable;
     let inputs = args.inputs.arrays_or_random(&executable.parameters())?;
     let progress = Progress::start();
     progress.stage("measuring");
     let min_time = Duration::try_from_secs_f64(args.min_time).unwrap_or(Duration::ZERO);
-    let times = measure(&executable, inputs, min_time)?;
+    let times = measure(executable, inputs.clone(), min_time)?;
     drop(progress);
+    let profiled = args.profiling.run(&compiler, &built, &inputs)?;
+    let profile = profiled
+        .map(|(_, profile)| profile)
+        .filter(|_| args.profiling.wants_report());
     let text = if args.json {
-        json_line(&executable, &times)
+        json_line(executable, &times, profile.as_ref())?
     } else {
-        table(&executable, &times)
+        let profile = profile.map_or_else(String::new, |profile| format!("\n{profile}"));
+        table(executable, &times) + &profile
     };
     print(&text)?;
     Ok(Status::Fine)
@@ -97,11 +108,15 @@ fn spread(times: &[Duration]) -> [f64; 3] {
     ]
 }
 
-fn json_line(executable: &Executable, times: &[Duration]) -> String {
+fn json_line(
+    executable: &Executable,
+    times: &[Duration],
+    profile: Option<&Profile>,
+) -> anyhow::Result<String> {
     let compile = executable.times();
     let [min, median, max] = spread(times);
     let stats = executable.stats();
-    json!({
+    let mut line = json!({
         "compile_ms": {
             "parse": milliseconds(compile.parse),
             "verify": milliseconds(compile.verify),
@@ -115,8 +130,11 @@ fn json_line(executable: &Executable, times: &[Duration]) -> String {
         "peak_buffer_bytes": stats.peak_buffer_bytes,
         "threads": executable.threads(),
         "kernels": stats.kernels,
-    })
-    .to_string()
+    });
+    if let Some(profile) = profile {
+        line["profile"] = serde_json::from_str(&profile.to_json())?;
+    }
+    Ok(line.to_string())
 }
 
 fn table(executable: &Executable, times: &[Duration]) -> String {

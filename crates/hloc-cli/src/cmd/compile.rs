@@ -9,8 +9,11 @@ use clap::{Args, ValueEnum};
 use hloc::{Compiler, Executable};
 use hloc_jit::JitError;
 use hloc_loops::ir::{Kernel, Program};
+use hloc_passes::{Fusion, Pass, fusion_refusals};
+use hloc_verify::VerifiedModule;
 
-use crate::build::{BuildArgs, build};
+use crate::build::{BuildArgs, build, build_observed};
+use crate::choices::choices;
 use crate::failure::{Status, Usage, Wrong, say};
 use crate::graph::graph;
 use crate::input::ProgramFile;
@@ -36,6 +39,7 @@ enum Emit {
 
 const HELP: &str = "Examples:
   hloc compile model.hlo                        writes model.hloc, which `hloc run` takes
+  hloc compile model.hlo --stats                what each kernel computes and how
   hloc compile model.hlo --emit asm
   hloc compile model.hlo --emit obj -o model.o
   hloc compile model.hlo --emit graph | dot -Tsvg > model.svg
@@ -54,7 +58,8 @@ pub(crate) struct CompileArgs {
     /// Stop after a stage and write what it made.
     #[arg(long, value_enum)]
     emit: Option<Emit>,
-    /// Also say what was built when `--emit` is given; on stderr then.
+    /// Say what was built, kernel by kernel, with what was chosen for each and what was not joined; on stderr
+    /// if `--emit` is given.
     #[arg(long)]
     stats: bool,
     #[command(flatten)]
@@ -67,11 +72,11 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Status> {
     let compiler = args.build.compiler()?;
     let Some(emit) = args.emit else {
         let path = output_path(args)?;
-        let executable = build(&compiler, file, false)?.executable;
+        let (executable, about) = built_with_choices(args, &compiler, file)?;
         let mut bytes = Vec::new();
         executable.save(&mut bytes)?;
         write_file(&path, &bytes)?;
-        print(&built(&format!("{name} -> {path}"), &executable))?;
+        print(&(built(&format!("{name} -> {path}"), &executable) + &about))?;
         return Ok(Status::Fine);
     };
     let needs_code = match emit {
@@ -82,12 +87,36 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Status> {
         let text = front_text(emit, &compiler, file)?;
         return deliver(args, text.as_bytes());
     }
-    let executable = build(&compiler, file, false)?.executable;
+    let (executable, about) = built_with_choices(args, &compiler, file)?;
     let bytes = product(emit, &compiler, &executable)?;
     if args.stats {
-        say(built(&name, &executable).trim_end());
+        say((built(&name, &executable) + &about).trim_end());
     }
     deliver(args, &bytes)
+}
+
+/// The executable and, if `--stats` asks, what was chosen for its kernels.
+fn built_with_choices(
+    args: &CompileArgs,
+    compiler: &Compiler,
+    file: ProgramFile,
+) -> anyhow::Result<(Executable, String)> {
+    if !args.stats {
+        let built = build(compiler, file, false)?;
+        return Ok((built.executable, String::new()));
+    }
+    let (mut before, mut refusals) = (None, Vec::new());
+    let mut observer = |pass: &str, module: &VerifiedModule| {
+        if pass == Fusion.name()
+            && let Some(before) = &before
+        {
+            refusals = fusion_refusals(before);
+        }
+        before = Some(module.clone());
+    };
+    let built = build_observed(compiler, file, false, &mut observer)?;
+    let about = choices(&built.executable, &refusals);
+    Ok((built.executable, about))
 }
 
 /// What the stages before the emitter make; so programs that it refuses can be looked at.

@@ -13,6 +13,7 @@ use crate::failure::{Status, Wrong, say};
 use crate::input::ProgramFile;
 use crate::options::EXIT_STATUSES;
 use crate::output::print;
+use crate::profiling::ProfileArgs;
 use crate::progress::Progress;
 use crate::values::{InputArgs, grouped, shown, write};
 
@@ -20,6 +21,8 @@ const HELP: &str = "Examples:
   hloc run examples/newton.hlo
   hloc run model.hlo --inputs in.npz --output out.npz
   hloc run model.hlo --random 1 --compare
+  hloc run model.hlo --random 1 --output out.npz --profile
+  hloc run model.hlo --random 1 --output out.npz --trace trace.json    then open it in ui.perfetto.dev
 
 ";
 
@@ -38,22 +41,33 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     compare: bool,
     #[command(flatten)]
+    profiling: ProfileArgs,
+    #[command(flatten)]
     build: BuildArgs,
 }
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Status> {
     let file = ProgramFile::read(&args.file)?;
-    let built = build(&args.build.compiler()?, file, args.compare)?;
+    let compiler = args.build.compiler()?;
+    let built = build(&compiler, file, args.compare)?;
     let executable = &built.executable;
     let inputs = args.inputs.arrays(&executable.parameters())?;
-    let progress = Progress::start();
-    progress.stage("running");
-    let results = executable.run(&inputs)?;
-    drop(progress);
+    let (results, profile) = match args.profiling.run(&compiler, &built, &inputs)? {
+        Some((results, profile)) => (results, Some(profile)),
+        None => {
+            let progress = Progress::start();
+            progress.stage("running");
+            (executable.run(&inputs)?, None)
+        }
+    };
     match &args.output {
         Some(path) => write(path, &results)?,
         None if args.compare => {}
         None => print(&shown(&results))?,
+    }
+    if let Some(profile) = profile.filter(|_| args.profiling.wants_report()) {
+        // Beside the results, which stdout is for.
+        say(profile.to_string().trim_end());
     }
     if !args.compare {
         return Ok(Status::Fine);

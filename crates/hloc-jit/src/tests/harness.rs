@@ -26,6 +26,7 @@ impl Build {
                 values: Arena::new(),
                 body: Block::new(),
                 span: Span::NONE,
+                instructions: Vec::new(),
             },
         }
     }

@@ -266,7 +266,7 @@ impl<'p> Lives<'p> {
                 condition,
                 predicate,
                 body,
-                trips: _,
+                ..
             } => {
                 let first = self.next;
                 self.steps(condition);
@@ -396,6 +396,7 @@ mod tests {
                 predicate: buffer(4),
                 body: vec![copy(0, 1), copy(1, 2), copy(2, 2)],
                 trips: None,
+                instruction: None,
             },
         ];
         let program = program(&[64; 5], steps);
@@ -415,6 +416,7 @@ mod tests {
                 predicate: buffer(2),
                 body: vec![copy(0, 3), copy(3, 1), Step::Swap(buffer(0), buffer(1))],
                 trips: None,
+                instruction: None,
             },
             copy(0, 5),
         ];

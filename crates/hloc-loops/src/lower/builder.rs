@@ -9,8 +9,8 @@ use super::region::{Leaf, Region};
 use crate::error::LowerError;
 use crate::index::{Atom, Bounds, Index, Interval, linear_index};
 use crate::ir::{
-    Access, Block, BufferId, Carried, Condition, Expr, For, If, IndexRange, Kernel, LoopKind,
-    Merged, Param, ParamId, Stmt, Value, ValueId, Var, VarId,
+    Access, Block, BufferId, Carried, Condition, Expr, For, If, IndexRange, InstrRef, Kernel,
+    LoopKind, Merged, Param, ParamId, Stmt, Value, ValueId, Var, VarId,
 };
 
 /// The most scalar values of one kernel; a larger fusion is lowered instruction by instruction.
@@ -116,6 +116,7 @@ impl<'a> Builder<'a> {
             values: Arena::new(),
             body: Vec::new(),
             span: instruction.origin.span(),
+            instructions: Vec::new(),
         };
         Builder {
             module,
@@ -140,6 +141,8 @@ impl<'a> Builder<'a> {
             .pop()
             .map(|scope| scope.block)
             .unwrap_or_default();
+        self.kernel.instructions.sort_unstable();
+        self.kernel.instructions.dedup();
         (self.kernel, self.args)
     }
 
@@ -290,6 +293,26 @@ impl<'a> Builder<'a> {
         let index = self.emit(ElementType::S64, Expr::ClampIndex { value, low, high });
         self.clamps.insert(index, Interval { low, high });
         Index::dynamic(index)
+    }
+
+    /// Notes that the kernel computes a node's instruction, unless it is one of a computation applied to
+    /// scalars.
+    pub(super) fn note(&mut self, node: Node) {
+        let frame = &self.frames[node.frame];
+        let is_applied = match &frame.source {
+            Source::Region(_) => false,
+            Source::Inlined(args) => args
+                .iter()
+                .flatten()
+                .any(|bound| matches!(bound, Bound::Scalar(_))),
+        };
+        if !is_applied {
+            let instruction = InstrRef {
+                computation: frame.computation,
+                instr: node.instr,
+            };
+            self.kernel.instructions.push(instruction);
+        }
     }
 
     /// The parameter for a buffer, made on first use.

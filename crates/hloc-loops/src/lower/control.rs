@@ -7,7 +7,7 @@ use super::operand_id;
 use super::region::{Leaf, Leaves, Region};
 use super::steps::Lowerer;
 use crate::error::LowerError;
-use crate::ir::{BufferId, Step};
+use crate::ir::{BufferId, InstrRef, Step};
 
 /// One array that a loop carries.
 #[derive(Clone, Copy)]
@@ -128,6 +128,10 @@ impl<'m> Lowerer<'m> {
                 predicate,
                 body: body_steps,
                 trips: trip_count(self.module, region.computation, instruction),
+                instruction: Some(InstrRef {
+                    computation: region.id,
+                    instr: id,
+                }),
             },
         )?;
         let result = |(leaf, state): (usize, &Option<State>)| match state {

@@ -7,7 +7,7 @@ use super::operand_id;
 use super::region::{Leaves, Region};
 use super::steps::Lowerer;
 use crate::error::LowerError;
-use crate::ir::{DotCall, LibraryCall, LibraryStep, Step};
+use crate::ir::{DotCall, InstrRef, LibraryCall, LibraryStep, Step};
 
 /// Products per dot below which a loop nest is as fast as a library call.
 const SMALL_DOT: i64 = 512;
@@ -38,6 +38,10 @@ impl<'m> Lowerer<'m> {
                 inputs,
                 outputs: vec![output],
                 span: instruction.origin.span(),
+                instruction: Some(InstrRef {
+                    computation: region.id,
+                    instr: id,
+                }),
             }),
         )?;
         Ok(Leaves::from_iter([leaf]))

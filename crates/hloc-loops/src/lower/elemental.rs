@@ -115,6 +115,7 @@ impl Builder<'_> {
                 "dynamic dimensions are not compiled",
             ));
         }
+        self.note(node);
         match self.scalar_op(node, instruction, shape.element_type, indices)? {
             Some(value) => Ok(value),
             None => self.structural(node, instruction, indices),

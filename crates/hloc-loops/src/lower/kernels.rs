@@ -306,7 +306,13 @@ impl<'m> Lowerer<'m> {
             instr: id,
             leaf: 0,
         };
-        let frame = fused.map_or(0, |fused| builder.call_with_operands(node, fused));
+        let frame = match fused {
+            Some(fused) => builder.call_with_operands(node, fused),
+            None => {
+                builder.note(node);
+                0
+            }
+        };
         (builder, frame)
     }
 

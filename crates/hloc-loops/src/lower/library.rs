@@ -11,7 +11,9 @@ use super::steps::Lowerer;
 use super::{is_empty, lapack};
 use crate::error::LowerError;
 use crate::index::linear_index;
-use crate::ir::{Access, BufferId, KernelId, LibraryCall, LibraryStep, Param, Step, Stmt};
+use crate::ir::{
+    Access, BufferId, InstrRef, KernelId, LibraryCall, LibraryStep, Param, Step, Stmt,
+};
 use crate::routine::{
     Convolution, Registered, Routine, RoutineCall, SortKey, SortOrder, Triangular,
 };
@@ -111,6 +113,10 @@ impl<'m> Lowerer<'m> {
                 inputs: inputs.iter().map(|input| input.buffer).collect(),
                 outputs: buffers,
                 span: instruction.origin.span(),
+                instruction: Some(InstrRef {
+                    computation: region.id,
+                    instr: id,
+                }),
             }),
         )?;
         Ok(leaves)

@@ -276,6 +276,7 @@ fn joined(first: Call<'_>, second: Call<'_>, depth: usize) -> (Kernel, Vec<Buffe
     }
     rename(&mut kernel);
     kernel.name.clone_from(&second.0.name);
+    kernel.add_instructions(&second.0.instructions);
     let mut names = Names::of(&mut kernel);
     let (one, two) = (loops(&first.0.body), loops(&second.0.body));
     let mut copier = Copier::between(&mut names, second.0, params);

@@ -22,8 +22,8 @@ use super::copy::Copier;
 use super::{Names, count_statements};
 use crate::index::Index;
 use crate::ir::{
-    Access, Block, BufferId, BufferKind, Expr, For, Kernel, KernelId, LibraryCall, LoopKind, Param,
-    ParamId, Program, Step, Stmt, Value, Var, VarId,
+    Access, Block, BufferId, BufferKind, Expr, For, InstrRef, Kernel, KernelId, LibraryCall,
+    LoopKind, Param, ParamId, Program, Step, Stmt, Value, Var, VarId,
 };
 use crate::routine::{Routine, SortOrder};
 
@@ -58,6 +58,7 @@ fn merged_steps(program: &mut Program, steps: Vec<Step>) -> Vec<Step> {
                 predicate,
                 body,
                 trips,
+                instruction,
             } => {
                 let body = merged_steps(program, body);
                 match trips.and_then(|trips| merged_loop(program, &body, trips)) {
@@ -67,6 +68,7 @@ fn merged_steps(program: &mut Program, steps: Vec<Step>) -> Vec<Step> {
                         predicate,
                         body,
                         trips,
+                        instruction,
                     }),
                 }
             }
@@ -195,6 +197,8 @@ struct Merger<'p> {
     names: Names,
     /// Each buffer with how the kernel uses it, in order of first use.
     params: Vec<(BufferId, Option<Access>)>,
+    /// What the kernels computed.
+    instructions: Vec<InstrRef>,
 }
 
 impl<'p> Merger<'p> {
@@ -208,6 +212,7 @@ impl<'p> Merger<'p> {
                 limit: usize::MAX,
             },
             params: Vec::new(),
+            instructions: Vec::new(),
         }
     }
 
@@ -242,6 +247,7 @@ impl<'p> Merger<'p> {
         }
         let mut copied = Copier::between(&mut self.names, kernel, params).block(&kernel.body);
         copied.iter_mut().for_each(within_loop);
+        self.instructions.extend_from_slice(&kernel.instructions);
         block.append(&mut copied);
     }
 
@@ -332,14 +338,16 @@ impl<'p> Merger<'p> {
             });
             *count += 1;
         }
-        let kernel = Kernel {
+        let mut kernel = Kernel {
             name: format!("while.{}", first.name),
             params,
             vars: self.names.vars,
             values: self.names.values,
             body,
             span: first.span,
+            instructions: Vec::new(),
         };
+        kernel.add_instructions(&self.instructions);
         Some((
             kernel,
             self.params.iter().map(|(buffer, _)| *buffer).collect(),
@@ -456,7 +464,7 @@ fn visit_buffers(steps: &[Step], see: &mut dyn FnMut(BufferId)) {
                 condition,
                 predicate,
                 body,
-                trips: _,
+                ..
             } => {
                 visit_buffers(condition, see);
                 see(*predicate);

@@ -34,7 +34,7 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use hloc_ir::{Computation, ComputationId, Id, Instruction, Module, Opcode, StructuralOp};
+use hloc_ir::{Computation, ComputationId, Id, Instruction, Module, Name, Opcode, StructuralOp};
 use hloc_verify::VerifiedModule;
 
 use crate::module_rewriter::ModuleRewriter;
@@ -46,6 +46,39 @@ pub(crate) fn is_elemental(computation: &Computation, instruction: &Instruction)
         class::Class::Elemental(_) | class::Class::ScalarConstant => true,
         class::Class::Reduce | class::Class::Outside => false,
     }
+}
+
+/// An instruction that kernels load although they could compute it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FusionRefusal {
+    /// Its name.
+    pub instruction: Name,
+    /// Its opcode.
+    pub opcode: Opcode,
+    /// Why it does not join the fusions that use it, as a clause: "3 kernels would each compute it again".
+    pub reason: String,
+}
+
+/// What the pass [`Fusion`] leaves out of fusions of `module`, in the order of the module.
+///
+/// Of `e = exponential(x)` with `r = add(broadcast(e), y)` it says that a broadcast would repeat `e`.
+pub fn fusion_refusals(module: &VerifiedModule) -> Vec<FusionRefusal> {
+    let runs = runs_by_itself(module);
+    let computations = module.computations.iter();
+    let mut found = Vec::new();
+    for (_, computation) in computations.filter(|(id, _)| runs[id.index()]) {
+        let mut refusals = plan::plan(computation).refusals;
+        refusals.reverse();
+        found.extend(refusals.into_iter().map(|(at, reason)| {
+            let instruction = &computation.instructions[at];
+            FusionRefusal {
+                instruction: instruction.name.clone(),
+                opcode: instruction.op.opcode(),
+                reason: reason.to_string(),
+            }
+        }));
+    }
+    found
 }
 
 /// Loop fusion.

@@ -64,6 +64,29 @@ pub(super) struct Plan {
     pub(super) group_of_root: Vec<Option<GroupId>>,
     /// Whether an instruction's value is needed outside of the fusions it is in.
     pub(super) stored: Vec<bool>,
+    /// Instructions that users in fusions load instead of computing them, and why.
+    pub(super) refusals: Vec<(InstrId, Refusal)>,
+}
+
+/// Why an instruction does not join a fusion that uses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The fusion has as many instructions as it may.
+    Instructions,
+    /// The fusion has as many operands as it may.
+    Operands,
+    /// It would be evaluated at so many places of one kernel.
+    Places(usize),
+    /// It is costly and would be evaluated for each element of a broadcast of it.
+    RepeatsCost,
+    /// The chain of which it is part would be evaluated for each element of a broadcast of it.
+    RepeatsChain,
+    /// It is costly and would be evaluated where it is not needed.
+    Guarded,
+    /// It would be copied into so many fusions.
+    Copies(usize),
+    /// Something that is in no fusion needs its value.
+    Needed,
 }
 
 impl Plan {
@@ -73,6 +96,7 @@ impl Plan {
             groups: Vec::new(),
             group_of_root: vec![None; computation.instructions.len()],
             stored: vec![true; computation.instructions.len()],
+            refusals: Vec::new(),
         }
     }
 }
@@ -149,6 +173,7 @@ pub(super) fn plan(computation: &Computation) -> Plan {
         groups: Vec::new(),
         memberships: vec![Vec::new(); count],
         stored: vec![false; count],
+        refusals: Vec::new(),
         copied_chain: vec![0; count],
     };
     for id in computation.instructions.ids().rev() {
@@ -186,6 +211,7 @@ struct Planner<'a> {
     /// The groups that hold each instruction, sorted.
     memberships: Vec<Vec<Membership>>,
     stored: Vec<bool>,
+    refusals: Vec<(InstrId, Refusal)>,
     /// Length of the copied chain that begins at each instruction, 0 if it is not copied.
     copied_chain: Vec<u32>,
 }
@@ -237,9 +263,13 @@ impl Planner<'_> {
     fn place(&mut self, id: InstrId, work: Work, uses: &[Use], escapes: bool) {
         let mut fitting = Vec::new();
         let mut group_count = 0;
+        let mut refusal = None;
         for uses in uses.chunk_by(|a, b| a.0 == b.0) {
             group_count += 1;
-            fitting.extend(self.fit(id, work, uses));
+            match self.fit(id, work, uses) {
+                Ok(membership) => fitting.push(membership),
+                Err(reason) => refusal = Some(reason),
+            }
         }
         let all_fit = group_count > 0 && fitting.len() == group_count;
         if all_fit && !escapes && (group_count == 1 || self.may_copy(id, work, group_count)) {
@@ -252,15 +282,25 @@ impl Planner<'_> {
         if self.copies_although_stored(id, work) && !fitting.is_empty() {
             self.copied_chain[id.index()] = self.chain(id);
             self.join(id, fitting);
+        } else if group_count > 0 {
+            let other = if escapes {
+                Refusal::Needed
+            } else {
+                Refusal::Copies(group_count)
+            };
+            self.refusals.push((id, refusal.unwrap_or(other)));
         }
         self.begin_group(id);
     }
 
-    /// What `id` would be in the group of `uses`, or `None` if it does not fit.
-    fn fit(&mut self, id: InstrId, work: Work, uses: &[Use]) -> Option<Membership> {
+    /// What `id` would be in the group of `uses`, or why it does not fit.
+    fn fit(&mut self, id: InstrId, work: Work, uses: &[Use]) -> Result<Membership, Refusal> {
         let group = uses[0].0;
-        if self.groups[group].size >= MAX_MEMBERS || !self.operands_fit(id, group) {
-            return None;
+        if self.groups[group].size >= MAX_MEMBERS {
+            return Err(Refusal::Instructions);
+        }
+        if !self.operands_fit(id, group) {
+            return Err(Refusal::Operands);
         }
         let mut joined = Membership {
             group,
@@ -279,7 +319,10 @@ impl Planner<'_> {
                 }
             }
         }
-        is_worth(&mut joined, work).then_some(joined)
+        match objection(&mut joined, work) {
+            Some(refusal) => Err(refusal),
+            None => Ok(joined),
+        }
     }
 
     /// Whether the group keeps few enough operands when `id` joins.
@@ -405,6 +448,7 @@ impl Planner<'_> {
             groups: self.groups,
             group_of_root,
             stored: self.stored,
+            refusals: self.refusals,
         }
     }
 }
@@ -433,15 +477,52 @@ fn add_use(joined: &mut Membership, through: &Membership, edge: Edge, next_conte
     }
 }
 
-/// Whether evaluating an op where `joined` says is better than storing its value.
-fn is_worth(joined: &mut Membership, work: Work) -> bool {
+/// Why storing the value of an op is better than evaluating it where `joined` says, if it is.
+fn objection(joined: &mut Membership, work: Work) -> Option<Refusal> {
     let evaluations = joined.contexts.len();
-    match work {
-        Work::Index => evaluations <= 8,
+    let most = match work {
+        Work::Index => 8,
         Work::Cheap => {
             joined.repeated = joined.repeated.map(|chain| chain + 1);
-            evaluations <= 4 && joined.repeated <= Some(MAX_REPEATED_CHAIN)
+            4
         }
-        Work::Costly => evaluations <= 1 && joined.repeated.is_none() && !joined.guarded,
+        Work::Costly => 1,
+    };
+    if evaluations > most {
+        return Some(Refusal::Places(evaluations));
+    }
+    match work {
+        Work::Index => None,
+        Work::Cheap => {
+            (joined.repeated > Some(MAX_REPEATED_CHAIN)).then_some(Refusal::RepeatsChain)
+        }
+        Work::Costly if joined.repeated.is_some() => Some(Refusal::RepeatsCost),
+        Work::Costly => joined.guarded.then_some(Refusal::Guarded),
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refusal::Instructions => {
+                write!(f, "the fusion that uses it has {MAX_MEMBERS} instructions")
+            }
+            Refusal::Operands => write!(f, "the fusion that uses it has {MAX_OPERANDS} operands"),
+            Refusal::Places(count) => {
+                write!(f, "it would be computed at {count} places of one kernel")
+            }
+            Refusal::RepeatsCost => {
+                f.write_str("it is costly, and a broadcast would repeat it for each element")
+            }
+            Refusal::RepeatsChain => write!(
+                f,
+                "a broadcast would repeat a chain of more than {MAX_REPEATED_CHAIN} instructions"
+            ),
+            Refusal::Guarded => {
+                f.write_str("it is costly, and would be computed where it is not needed")
+            }
+            Refusal::Copies(count) => write!(f, "{count} kernels would each compute it again"),
+            Refusal::Needed => f.write_str("something else needs its value too"),
+        }
     }
 }
