@@ -377,21 +377,30 @@ impl Index {
         }))
     }
 
-    /// Bounds that a known range gives: if `self = m * range.index + rest`, then `m` times the range
-    /// plus the bounds of the rest, which the later ranges may narrow further. Where the factors of
-    /// `self` are no multiples of the range's, a multiple of it is bounded: `2*x + y` in `0..6` says that `x <= 2`.
+    /// Bounds that a known range gives: if `c * self = m * range.index + rest`, then `c * self` lies within `m`
+    /// times the range plus the bounds of the rest, which the later ranges may narrow further.
+    ///
+    /// `c` and `m` make one factor of `self` equal to one of the range: of 6 and 2 they are 1 and 3, of 2 and 3
+    /// they are 3 and 2. `2*x + y` in `0..6` says that `x <= 2`.
     fn interval_by(&self, range: &IndexRange, bounds: &dyn Bounds) -> Option<Interval> {
         let first = range.index.terms.first()?;
         let shared = self.terms.iter().find(|term| term.atom == first.atom)?;
         if range.low >= range.high {
             return None;
         }
-        let multiple = shared.factor.checked_div(first.factor)?;
-        if shared.factor % first.factor != 0 {
-            return self.interval_of_multiple(range, first.factor, shared.factor, bounds);
+        let divisor = greatest_common_divisor(first.factor, shared.factor)?;
+        // Both signs go to `multiple`: a positive `scale` keeps the order of bounds.
+        let scale = first.factor.checked_abs()? / divisor;
+        let multiple = shared.factor / divisor * first.factor.signum();
+        let is_scaled = scale > 1;
+        if is_scaled && scale.max(multiple.checked_abs()?) > MAX_SCALE {
+            return None;
         }
-        let rest = self.add(&range.index.times(multiple.checked_neg()?));
-        if rest.terms.len() >= self.terms.len() {
+        let rest = self
+            .times(scale)
+            .add(&range.index.times(multiple.checked_neg()?));
+        // A term must go; of a scaled index, none may be added.
+        if rest.terms.len() >= self.terms.len() + usize::from(is_scaled) {
             return None;
         }
         let conditions = bounds.conditions();
@@ -407,53 +416,8 @@ impl Index {
             range.low.checked_mul(multiple)?,
             (range.high - 1).checked_mul(multiple)?,
         );
-        Some(Interval {
-            low: rest.low.checked_add(a.min(b))?,
-            high: rest.high.checked_add(a.max(b))?,
-        })
-    }
-
-    /// Bounds by `c * self = m * range.index + rest`, where `c` and `m` make one factor of `self`, `own`,
-    /// equal to one of the range, `wanted`: of 2 and 3, `c` is 3 and `m` is 2.
-    fn interval_of_multiple(
-        &self,
-        range: &IndexRange,
-        wanted: i64,
-        own: i64,
-        bounds: &dyn Bounds,
-    ) -> Option<Interval> {
-        let divisor = greatest_common_divisor(wanted, own)?;
-        let sign = own.signum();
-        let (scale, multiple) = (wanted / divisor * sign, own / divisor * sign);
-        // Both signs the same: a positive `scale` keeps the order of bounds.
-        let (scale, multiple) = if scale < 0 {
-            (-scale, -multiple)
-        } else {
-            (scale, multiple)
-        };
-        if !(2..=MAX_SCALE).contains(&scale) || multiple.unsigned_abs() > MAX_SCALE.unsigned_abs() {
-            return None;
-        }
-        let part = range.index.times(multiple);
-        let rest = self.times(scale).add(&part.times(-1));
-        if rest.terms.len() > self.terms.len() {
-            return None;
-        }
-        let conditions = bounds.conditions();
-        let at = conditions
-            .iter()
-            .position(|other| std::ptr::eq(other, range))?;
-        let later = Narrower {
-            bounds,
-            conditions: &conditions[at + 1..],
-        };
-        let rest = rest.interval(&later)?;
-        let ends = [
-            range.low.checked_mul(multiple)?,
-            (range.high - 1).checked_mul(multiple)?,
-        ];
-        let low = ends[0].min(ends[1]).checked_add(rest.low)?;
-        let high = ends[0].max(ends[1]).checked_add(rest.high)?;
+        let low = rest.low.checked_add(a.min(b))?;
+        let high = rest.high.checked_add(a.max(b))?;
         Some(Interval {
             low: low.div_euclid(scale) + i64::from(low.rem_euclid(scale) != 0),
             high: high.div_euclid(scale),
