@@ -25,6 +25,35 @@ struct Numbers {
 }
 
 impl Numbers {
+    /// Those of a `ragged-dot` or a `scaled-dot`; `None` for other ops.
+    fn of(op: &Op) -> Option<Numbers> {
+        let (Op::RaggedDot {
+            lhs_batch_dims,
+            lhs_contracting_dims,
+            rhs_batch_dims,
+            rhs_contracting_dims,
+            operand_precision,
+            ..
+        }
+        | Op::ScaledDot {
+            lhs_batch_dims,
+            lhs_contracting_dims,
+            rhs_batch_dims,
+            rhs_contracting_dims,
+            operand_precision,
+        }) = op
+        else {
+            return None;
+        };
+        Some(Numbers {
+            lhs_batch: lhs_batch_dims.to_vec(),
+            lhs_contracting: lhs_contracting_dims.to_vec(),
+            rhs_batch: rhs_batch_dims.to_vec(),
+            rhs_contracting: rhs_contracting_dims.to_vec(),
+            precision: operand_precision.clone(),
+        })
+    }
+
     fn dot(&self, make: &mut impl Make, lhs: InstrId, rhs: InstrId, ty: ElementType) -> InstrId {
         let (left, right) = (make.array(lhs), make.array(rhs));
         let free = |shape: &ArrayShape, batch: &[i64], contracting: &[i64]| -> Vec<i64> {
@@ -60,24 +89,14 @@ pub(super) fn ragged(
 ) -> Option<InstrId> {
     let instruction = &rebuilt.old().instructions[id];
     let Op::RaggedDot {
-        lhs_batch_dims,
-        lhs_contracting_dims,
-        rhs_batch_dims,
-        rhs_contracting_dims,
-        operand_precision,
         lhs_ragged_dims,
         rhs_group_dims,
+        ..
     } = &instruction.op
     else {
         return None;
     };
-    let numbers = Numbers {
-        lhs_batch: lhs_batch_dims.to_vec(),
-        lhs_contracting: lhs_contracting_dims.to_vec(),
-        rhs_batch: rhs_batch_dims.to_vec(),
-        rhs_contracting: rhs_contracting_dims.to_vec(),
-        precision: operand_precision.clone(),
-    };
+    let numbers = Numbers::of(&instruction.op)?;
     let ragged = *lhs_ragged_dims.first()?;
     let ty = instruction.shape.as_array()?.element_type;
     let origin = instruction.origin.in_pass("legalize-ops");
@@ -309,23 +328,10 @@ fn cleared(
 /// The value of a `scaled-dot`, spelled out; `None` for operands that are no real numbers.
 pub(super) fn scaled(rebuilt: &mut Rewriter<'_>, id: InstrId) -> Option<InstrId> {
     let instruction = &rebuilt.old().instructions[id];
-    let Op::ScaledDot {
-        lhs_batch_dims,
-        lhs_contracting_dims,
-        rhs_batch_dims,
-        rhs_contracting_dims,
-        operand_precision,
-    } = &instruction.op
-    else {
+    let Op::ScaledDot { .. } = &instruction.op else {
         return None;
     };
-    let numbers = Numbers {
-        lhs_batch: lhs_batch_dims.to_vec(),
-        lhs_contracting: lhs_contracting_dims.to_vec(),
-        rhs_batch: rhs_batch_dims.to_vec(),
-        rhs_contracting: rhs_contracting_dims.to_vec(),
-        precision: operand_precision.clone(),
-    };
+    let numbers = Numbers::of(&instruction.op)?;
     let ty = instruction.shape.as_array()?.element_type;
     let operands = rebuilt.mapped_operands(id);
     let mut make = in_place(rebuilt, id);
