@@ -8,6 +8,22 @@ use crate::scalar::C128;
 /// Far more than any matrix needs: convergence is quadratic.
 const MAX_SWEEPS: usize = 100;
 
+/// Calls `rotate` for every pair of columns until no pair of a sweep needs a rotation; it says whether its
+/// pair did.
+fn sweep(n: usize, mut rotate: impl FnMut(usize, usize) -> bool) {
+    for _ in 0..MAX_SWEEPS {
+        let mut rotated = false;
+        for p in 0..n {
+            for q in p + 1..n {
+                rotated |= rotate(p, q);
+            }
+        }
+        if !rotated {
+            return;
+        }
+    }
+}
+
 /// Eigenvalues in ascending order and vectors, one in each column, of a self-adjoint matrix.
 ///
 /// Vectors are [`turned`]. `None` if a number is not finite.
@@ -18,28 +34,20 @@ pub(super) fn self_adjoint(mut a: Matrix) -> Option<(Vec<f64>, Matrix)> {
     let n = a.rows;
     let negligible = 1e-18 * a.norm();
     let mut vectors = Matrix::identity(n, n);
-    let mut rotated = true;
-    for _ in 0..MAX_SWEEPS {
-        if !std::mem::replace(&mut rotated, false) {
-            break;
+    sweep(n, |p, q| {
+        let size = modulus(a[(p, q)]);
+        if size <= negligible {
+            return false;
         }
-        for p in 0..n {
-            for q in p + 1..n {
-                let size = modulus(a[(p, q)]);
-                if size <= negligible {
-                    continue;
-                }
-                rotated = true;
-                let (x, y) = (a[(p, p)].re, a[(q, q)].re);
-                let rotation = Rotation::diagonalizing(x, y, size, a[(p, q)] / size);
-                rotation.turn_columns(&mut a, p, q);
-                rotation.turn_rows(&mut a, p, q);
-                rotation.turn_columns(&mut vectors, p, q);
-                a[(p, q)] = C128::new(0.0, 0.0);
-                a[(q, p)] = a[(p, q)];
-            }
-        }
-    }
+        let (x, y) = (a[(p, p)].re, a[(q, q)].re);
+        let rotation = Rotation::diagonalizing(x, y, size, a[(p, q)] / size);
+        rotation.turn_columns(&mut a, p, q);
+        rotation.turn_rows(&mut a, p, q);
+        rotation.turn_columns(&mut vectors, p, q);
+        a[(p, q)] = C128::new(0.0, 0.0);
+        a[(q, p)] = a[(p, q)];
+        true
+    });
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|x, y| a[(*x, *x)].re.total_cmp(&a[(*y, *y)].re));
     let values = order.iter().map(|at| a[(*at, *at)].re).collect();
@@ -83,26 +91,18 @@ fn orthogonalized(a: &Matrix) -> Singular {
     work.values.iter_mut().for_each(|value| *value /= scale);
     let n = a.columns;
     let mut right = Matrix::identity(n, n);
-    let mut rotated = true;
-    for _ in 0..MAX_SWEEPS {
-        if !std::mem::replace(&mut rotated, false) {
-            break;
+    sweep(n, |p, q| {
+        let (x, y) = (work.column(p), work.column(q));
+        let product = inner_product(&x, &y);
+        let (x, y, size) = (length(&x), length(&y), modulus(product));
+        if size <= f64::EPSILON * x * y || size == 0.0 {
+            return false;
         }
-        for p in 0..n {
-            for q in p + 1..n {
-                let (x, y) = (work.column(p), work.column(q));
-                let product = inner_product(&x, &y);
-                let (x, y, size) = (length(&x), length(&y), modulus(product));
-                if size <= f64::EPSILON * x * y || size == 0.0 {
-                    continue;
-                }
-                rotated = true;
-                let rotation = Rotation::diagonalizing(x * x, y * y, size, product / size);
-                rotation.turn_columns(&mut work, p, q);
-                rotation.turn_columns(&mut right, p, q);
-            }
-        }
-    }
+        let rotation = Rotation::diagonalizing(x * x, y * y, size, product / size);
+        rotation.turn_columns(&mut work, p, q);
+        rotation.turn_columns(&mut right, p, q);
+        true
+    });
     let lengths: Vec<f64> = (0..n).map(|at| length(&work.column(at))).collect();
     let mut order: Vec<usize> = (0..n).collect();
     order.sort_by(|x, y| lengths[*y].total_cmp(&lengths[*x]));
