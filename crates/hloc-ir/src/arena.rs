@@ -104,6 +104,11 @@ impl<I: Id, T> Arena<I, T> {
         self.items.iter()
     }
 
+    /// All items in order, out of the arena.
+    pub fn into_values(self) -> std::vec::IntoIter<T> {
+        self.items.into_iter()
+    }
+
     /// All items in order, for change.
     pub fn values_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.items.iter_mut()

@@ -196,7 +196,7 @@ struct Merger<'p> {
     program: &'p Program,
     names: Names,
     /// Each buffer with how the kernel uses it, in order of first use.
-    params: Vec<(BufferId, Option<Access>)>,
+    params: Vec<(BufferId, Access)>,
     /// What the kernels computed.
     instructions: Vec<InstrRef>,
 }
@@ -287,9 +287,9 @@ impl<'p> Merger<'p> {
         let known = self.params.iter().position(|(known, _)| *known == buffer);
         let at = known.unwrap_or(self.params.len());
         match self.params.get_mut(at) {
-            Some((_, joined)) if *joined == Some(access) => {}
-            Some((_, joined)) => *joined = Some(Access::ReadWrite),
-            None => self.params.push((buffer, Some(access))),
+            Some((_, joined)) if *joined == access => {}
+            Some((_, joined)) => *joined = Access::ReadWrite,
+            None => self.params.push((buffer, access)),
         }
         hloc_ir::Id::from_index(at)
     }
@@ -325,8 +325,7 @@ impl<'p> Merger<'p> {
         let (mut inputs, mut outputs) = (0, 0);
         for (buffer, access) in &self.params {
             let shape = &self.program.buffers[*buffer].shape;
-            let access = (*access)?;
-            let (prefix, count) = match access {
+            let (prefix, count) = match *access {
                 Access::Read => ("in", &mut inputs),
                 Access::Write | Access::ReadWrite => ("out", &mut outputs),
             };
@@ -334,7 +333,7 @@ impl<'p> Merger<'p> {
                 name: format!("{prefix}{count}"),
                 element_type: shape.element_type,
                 dims: shape.dims.to_vec(),
-                access,
+                access: *access,
             });
             *count += 1;
         }
@@ -380,10 +379,11 @@ fn drop_unused_kernels(program: &mut Program) {
     visit_kernels(&mut program.steps, &mut |id| {
         used.insert(*id, *id);
     });
+    let ids = program.kernels.ids();
     let mut kept = Arena::new();
-    for (id, kernel) in std::mem::take(&mut program.kernels).iter() {
+    for (id, kernel) in ids.zip(std::mem::take(&mut program.kernels).into_values()) {
         if let Some(new) = used.get_mut(&id) {
-            *new = kept.push(kernel.clone());
+            *new = kept.push(kernel);
         }
     }
     program.kernels = kept;
