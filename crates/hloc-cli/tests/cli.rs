@@ -262,7 +262,7 @@ ENTRY main {
     let said = stdout(&compiled);
     for words in [
         "300 parallel (500 vector)",
-        "sort     f32[300,500] -> f32[300,500]",
+        "sort  f32[300,500], f32[300,500] -> f32[300,500]",
         "e (exponential)  it is costly, and a broadcast would repeat it for each element",
     ] {
         assert!(said.contains(words), "{words}: {said}");

@@ -209,6 +209,8 @@ impl Profile {
                 }
             }
         }
+        // Broadcasts and the like cost nothing.
+        origins.retain(|origin| !origin.time.is_zero());
         origins.sort_by_key(|origin| std::cmp::Reverse(origin.time));
         let heading = ["share", "a run", "line", "opcode", "source", "op"];
         let mut rows = vec![heading.map(str::to_owned).to_vec()];
