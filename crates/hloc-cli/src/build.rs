@@ -33,6 +33,7 @@ pub(crate) struct BuildArgs {
 impl BuildArgs {
     /// A compiler with these options.
     pub(crate) fn compiler(&self) -> anyhow::Result<Compiler> {
+        hloc::prepare();
         let defaults = self.language.compile_options()?;
         Ok(Compiler::new().options(CompileOptions {
             threads: if self.threads == 0 {

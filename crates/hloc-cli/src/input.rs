@@ -7,6 +7,7 @@ use anyhow::Context;
 use crate::failure::Wrong;
 
 /// A program as it was read.
+#[derive(Clone)]
 pub(crate) struct ProgramFile {
     /// What messages call it.
     pub(crate) name: String,

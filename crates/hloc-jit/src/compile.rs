@@ -1,7 +1,7 @@
 //! Compilation of whole programs, and dumps of single kernels.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, Instant};
 
 use cranelift_codegen::Context;
@@ -10,10 +10,10 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module, ModuleError, ModuleReloc};
+use cranelift_module::{FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
 use cranelift_object::{ObjectBuilder, ObjectModule};
-use hloc_ir::SideTable;
-use hloc_loops::ir::{Kernel, KernelId, LoopKind, Program, Stmt};
+use hloc_ir::{ElementType, SideTable};
+use hloc_loops::ir::{Access, Kernel, KernelId, LoopKind, Program, Stmt};
 use rayon::prelude::*;
 
 use crate::error::JitError;
@@ -35,6 +35,10 @@ pub struct JitOptions {
     /// Results of at least so many bytes are written past the caches, `None` for none: then they do not push
     /// out what is used again. Only wide vectors can.
     pub streaming_bytes: Option<u64>,
+    /// Whether kernels take any range of their parallel loop. Otherwise only the chunks of
+    /// [`hloc_loops::split::split`], which is what the runtime asks for, and then no code is emitted for what is
+    /// left over of other ranges.
+    pub any_range: bool,
     /// Threads that compile: 1 compiles in the calling thread, anything else uses the shared pool.
     pub threads: usize,
 }
@@ -47,6 +51,7 @@ impl Default for JitOptions {
             vectorize: true,
             width: VectorWidth::Auto,
             streaming_bytes: Some(4 * cache_bytes()),
+            any_range: false,
             threads: 0,
         }
     }
@@ -184,19 +189,18 @@ pub fn compile_kernels(
         retarget::prepare();
     }
     program.kernels.values().try_for_each(support::check)?;
-    let mut builder = JITBuilder::with_isa(host_isa(options, false)?, Box::new(libcall_symbol));
-    for helper in Helper::ALL {
-        builder.symbol(helper.name(), helper.address());
-    }
+    let isa = host_isa(options.baseline_cpu, false)?;
+    let mut builder = JITBuilder::with_isa(isa.clone(), Box::new(libcall_symbol));
+    builder.symbol_lookup_fn(Box::new(helper_address));
     let mut module = JITModule::new(builder);
-    let target = target(&mut module, options)?;
+    let target = target(isa, options);
     let (distinct, entries) = distinct_kernels(program);
     let compiled = compile_all(&distinct, &target, options)?;
     let (mut functions, mut widths, mut emissions) = (Vec::new(), Vec::new(), Vec::new());
-    let mut code_bytes = 0;
+    let (mut code_bytes, mut helpers) = (0, BTreeMap::new());
     for (at, (kernel, (code, emission))) in distinct.iter().zip(&compiled).enumerate() {
         let name = format!("kernel_{at}");
-        let (id, size) = define(&mut module, &name, kernel, code, &target)?;
+        let (id, size) = define(&mut module, (&name, kernel), code, &target, &mut helpers)?;
         functions.push(id);
         widths.push(width(code, &target));
         emissions.push(*emission);
@@ -228,33 +232,36 @@ fn width(code: &CompiledKernel, target: &Target) -> KernelWidth {
 
 /// The kernels without those that equal an earlier one but for names, and the position of each.
 fn distinct_kernels(program: &Program) -> (Vec<&Kernel>, SideTable<KernelId, Option<usize>>) {
-    let mut known = BTreeMap::new();
-    let mut distinct = Vec::new();
+    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    let mut distinct: Vec<&Kernel> = Vec::new();
     let mut entries = SideTable::new(None);
     for (id, kernel) in program.kernels.iter() {
-        let at = *known.entry(structure(kernel)).or_insert_with(|| {
-            distinct.push(kernel);
-            distinct.len() - 1
-        });
+        let known = alike.entry(declarations(kernel)).or_default();
+        let equal = |at: &usize| distinct.get(*at).is_some_and(|it| it.body == kernel.body);
+        let at = match known.iter().copied().find(equal) {
+            Some(at) => at,
+            None => {
+                distinct.push(kernel);
+                known.push(distinct.len() - 1);
+                distinct.len() - 1
+            }
+        };
         entries.set(id, Some(at));
     }
     (distinct, entries)
 }
 
-/// Everything that the code of a kernel depends on.
-fn structure(kernel: &Kernel) -> String {
-    let params: Vec<_> = kernel
-        .params
-        .values()
-        .map(|param| param.element_type)
-        .collect();
-    let vars: Vec<_> = kernel.vars.values().map(|var| var.extent).collect();
-    let values: Vec<_> = kernel
-        .values
-        .values()
-        .map(|value| value.element_type)
-        .collect();
-    format!("{params:?}{vars:?}{values:?}{:?}", kernel.body)
+/// Parameters, extents of variables, element types of values.
+type Declarations = (Vec<(ElementType, i64, Access)>, Vec<i64>, Vec<ElementType>);
+
+/// What the code of a kernel depends on besides its statements: its parameters, the extents of its variables,
+/// the element types of its values.
+fn declarations(kernel: &Kernel) -> Declarations {
+    let params = kernel.params.values();
+    let params = params.map(|param| (param.element_type, param.num_elements(), param.access));
+    let vars = kernel.vars.values().map(|var| var.extent);
+    let values = kernel.values.values().map(|value| value.element_type);
+    (params.collect(), vars.collect(), values.collect())
 }
 
 fn compile_all(
@@ -290,13 +297,13 @@ fn timed(
     Ok((code, emission))
 }
 
-/// Places compiled code in a module; gives its id and size.
+/// Places compiled code in a module; gives its id and size. `helpers` are those that the module knows.
 fn define(
     module: &mut dyn Module,
-    name: &str,
-    kernel: &Kernel,
+    (name, kernel): (&str, &Kernel),
     compiled: &CompiledKernel,
     target: &Target,
+    helpers: &mut BTreeMap<u32, FuncId>,
 ) -> Result<(FuncId, usize), JitError> {
     let codegen = |error: ModuleError| JitError::Codegen {
         kernel: kernel.name.clone(),
@@ -317,6 +324,15 @@ fn define(
     let mut relocs: Vec<ModuleReloc> = relocs
         .map(|reloc| ModuleReloc::from_mach_reloc(reloc, &compiled.context.func, id))
         .collect();
+    for reloc in &mut relocs {
+        if let ModuleRelocTarget::User {
+            namespace: Helper::NAMESPACE,
+            index,
+        } = reloc.name
+        {
+            reloc.name = declared(module, index, target, helpers)?.into();
+        }
+    }
     let bytes = match &compiled.widened {
         Some(widened) => {
             for (reloc, offset) in relocs.iter_mut().zip(&widened.relocations) {
@@ -335,25 +351,45 @@ fn define(
     Ok((id, bytes.len()))
 }
 
-/// Declares the helpers in a fresh module and collects what kernels are compiled for.
-fn target(module: &mut dyn Module, options: &JitOptions) -> Result<Target, JitError> {
-    let isa = host_isa(options, module.isa().flags().is_pic())?;
-    let mut helpers = Vec::new();
-    for helper in Helper::ALL {
-        let shape = helper.shape();
-        let signature = shape.signature(isa.default_call_conv(), isa.pointer_type());
-        let id = module
-            .declare_function(helper.name(), Linkage::Import, &signature)
-            .map_err(host_error)?;
-        helpers.push(id.as_u32());
+/// The function that helper number `index` is in a module, declared the first time.
+fn declared(
+    module: &mut dyn Module,
+    index: u32,
+    target: &Target,
+    helpers: &mut BTreeMap<u32, FuncId>,
+) -> Result<FuncId, JitError> {
+    if let Some(known) = helpers.get(&index) {
+        return Ok(*known);
     }
-    Ok(Target {
+    let Some(helper) = Helper::ALL.get(index as usize) else {
+        return Err(JitError::Host(format!("there is no helper {index}")));
+    };
+    let isa = &target.isa;
+    let signature = helper
+        .shape()
+        .signature(isa.default_call_conv(), isa.pointer_type());
+    let id = module
+        .declare_function(helper.name(), Linkage::Import, &signature)
+        .map_err(host_error)?;
+    helpers.insert(index, id);
+    Ok(id)
+}
+
+/// Where a helper is in this process, by its symbol.
+fn helper_address(symbol: &str) -> Option<*const u8> {
+    let helper = Helper::ALL.iter().find(|helper| helper.name() == symbol)?;
+    Some(helper.address())
+}
+
+/// What kernels are compiled for.
+fn target(isa: OwnedTargetIsa, options: &JitOptions) -> Target {
+    Target {
         wide: wide(options, &isa),
         isa,
         vectorize: options.vectorize,
         streaming_bytes: options.streaming_bytes,
-        helpers,
-    })
+        any_range: options.any_range,
+    }
 }
 
 /// What vector code is retargeted to: what the options allow and the processor has.
@@ -394,7 +430,18 @@ fn host_error(error: ModuleError) -> JitError {
     JitError::Host(error.to_string())
 }
 
-fn host_isa(options: &JitOptions, is_pic: bool) -> Result<OwnedTargetIsa, JitError> {
+/// This machine as Cranelift knows it, made once of each kind.
+fn host_isa(baseline_cpu: bool, is_pic: bool) -> Result<OwnedTargetIsa, JitError> {
+    static KNOWN: [OnceLock<OwnedTargetIsa>; 4] = [const { OnceLock::new() }; 4];
+    let known = &KNOWN[usize::from(baseline_cpu) * 2 + usize::from(is_pic)];
+    if let Some(isa) = known.get() {
+        return Ok(isa.clone());
+    }
+    let isa = build_isa(baseline_cpu, is_pic)?;
+    Ok(known.get_or_init(|| isa).clone())
+}
+
+fn build_isa(baseline_cpu: bool, is_pic: bool) -> Result<OwnedTargetIsa, JitError> {
     let mut flags = settings::builder();
     let mut set = |name: &str, value: &str| {
         flags
@@ -415,7 +462,7 @@ fn host_isa(options: &JitOptions, is_pic: bool) -> Result<OwnedTargetIsa, JitErr
     set("enable_probestack", "true")?;
     set("probestack_strategy", "inline")?;
     set("is_pic", if is_pic { "true" } else { "false" })?;
-    let builder = cranelift_native::builder_with_options(!options.baseline_cpu)
+    let builder = cranelift_native::builder_with_options(!baseline_cpu)
         .map_err(|message| JitError::Host(message.to_owned()))?;
     builder
         .finish(settings::Flags::new(flags))
@@ -447,16 +494,9 @@ fn libcall_symbol(call: LibCall) -> String {
     helper.name().to_owned()
 }
 
-/// A target for dumps of single kernels, with helpers numbered as in a module.
+/// A target for dumps of single kernels.
 fn dump_target(options: &JitOptions) -> Result<Target, JitError> {
-    let isa = host_isa(options, false)?;
-    Ok(Target {
-        wide: wide(options, &isa),
-        isa,
-        vectorize: options.vectorize,
-        streaming_bytes: options.streaming_bytes,
-        helpers: (0u32..).take(Helper::ALL.len()).collect(),
-    })
+    Ok(target(host_isa(options.baseline_cpu, false)?, options))
 }
 
 /// Cranelift's representation of a kernel before optimization, headed by its name and buffers.
@@ -525,13 +565,20 @@ fn heading(kernel: &Kernel, context: &Context) -> String {
 /// As [`compile_kernels`]; [`JitError::Host`] if the file cannot be written.
 pub fn object_bytes(program: &Program, options: &JitOptions) -> Result<Vec<u8>, JitError> {
     program.kernels.values().try_for_each(support::check)?;
-    let builder = ObjectBuilder::new(host_isa(options, true)?, "hloc", Box::new(libcall_symbol));
+    let isa = host_isa(options.baseline_cpu, true)?;
+    let builder = ObjectBuilder::new(isa.clone(), "hloc", Box::new(libcall_symbol));
     let mut module = ObjectModule::new(builder.map_err(host_error)?);
-    let target = target(&mut module, options)?;
+    // Whoever links the object may split loops as they like.
+    let target = Target {
+        any_range: true,
+        ..target(isa, options)
+    };
     let kernels: Vec<&Kernel> = program.kernels.values().collect();
     let compiled = compile_all(&kernels, &target, options)?;
+    let mut helpers = BTreeMap::new();
     for (kernel, (code, _)) in kernels.iter().zip(&compiled) {
-        define(&mut module, &kernel.name, kernel, code, &target)?;
+        let named = (&kernel.name[..], *kernel);
+        define(&mut module, named, code, &target, &mut helpers)?;
     }
     let object = module.finish();
     object

@@ -8,6 +8,58 @@ use hloc_loops::ir::{IndexRange, ParamId};
 use crate::error::JitError;
 use crate::kernel::Emitter;
 
+/// Addresses and multiples that were computed where what is emitted now follows, so that each is computed once.
+///
+/// Cranelift would find them equal, too, but takes its time over every instruction.
+#[derive(Default)]
+pub(crate) struct Computed {
+    /// Without the constant part of the index.
+    addresses: Vec<(ParamId, Index, Value)>,
+    multiples: Vec<(Value, i64, Value)>,
+    /// How many of each there were before each surrounding loop or branch.
+    outer: Vec<(usize, usize)>,
+}
+
+impl Computed {
+    /// No more than so many are looked at: a long body computes few things again that are further back.
+    const RECENT: usize = 32;
+
+    /// Begins a loop's body or a branch.
+    pub(crate) fn enter(&mut self) {
+        let lengths = (self.addresses.len(), self.multiples.len());
+        self.outer.push(lengths);
+    }
+
+    /// Forgets what was computed since [`Computed::enter`]: it does not hold behind.
+    pub(crate) fn leave(&mut self) {
+        let (addresses, multiples) = self.outer.pop().unwrap_or_default();
+        self.addresses.truncate(addresses);
+        self.multiples.truncate(multiples);
+    }
+
+    fn address(&self, param: ParamId, index: &Index) -> Option<Value> {
+        let mut recent = self.addresses.iter().rev().take(Self::RECENT);
+        let is_it = |(of, known, _): &&(ParamId, Index, Value)| {
+            *of == param && known.terms() == index.terms()
+        };
+        recent.find(is_it).map(|(_, _, address)| *address)
+    }
+
+    fn note_address(&mut self, param: ParamId, index: &Index, address: Value) {
+        self.addresses.push((param, index.clone(), address));
+    }
+
+    fn multiple(&self, value: Value, factor: i64) -> Option<Value> {
+        let mut recent = self.multiples.iter().rev().take(Self::RECENT);
+        let is_it = |(of, by, _): &&(Value, i64, Value)| (*of, *by) == (value, factor);
+        recent.find(is_it).map(|(_, _, multiple)| *multiple)
+    }
+
+    fn note_multiple(&mut self, value: Value, factor: i64, multiple: Value) {
+        self.multiples.push((value, factor, multiple));
+    }
+}
+
 impl Emitter<'_, '_> {
     /// The value of an index as an `i64`.
     pub(crate) fn index(&mut self, index: &Index) -> Result<Value, JitError> {
@@ -27,7 +79,14 @@ impl Emitter<'_, '_> {
     ) -> Result<(Value, i32), JitError> {
         let (base, element_type) = self.param(param)?;
         let size = i64::try_from(element_type.size()).unwrap_or(1);
-        let sum = self.add_terms(Some(base), index, size)?.unwrap_or(base);
+        let sum = match self.computed_addresses.address(param, index) {
+            Some(known) => known,
+            None => {
+                let sum = self.add_terms(Some(base), index, size)?.unwrap_or(base);
+                self.computed_addresses.note_address(param, index, sum);
+                sum
+            }
+        };
         let offset = index.offset().wrapping_mul(size);
         match i32::try_from(offset) {
             // Room for the second part of a complex number and for unrolled accesses.
@@ -60,14 +119,21 @@ impl Emitter<'_, '_> {
 
     fn scaled(&mut self, value: Value, factor: i64) -> Value {
         if factor == 1 {
-            value
-        } else if factor > 0 && factor.count_ones() == 1 {
+            return value;
+        }
+        if let Some(known) = self.computed_addresses.multiple(value, factor) {
+            return known;
+        }
+        let multiple = if factor > 0 && factor.count_ones() == 1 {
             self.b
                 .ins()
                 .ishl_imm_u(value, i64::from(factor.trailing_zeros()))
         } else {
             self.b.ins().imul_imm_s(value, factor)
-        }
+        };
+        self.computed_addresses
+            .note_multiple(value, factor, multiple);
+        multiple
     }
 
     fn atom_depth(&self, atom: &Atom) -> u32 {

@@ -13,8 +13,10 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use hloc_ir::{ElementType, Id, SideTable};
 use hloc_loops::ir::{Access, Kernel, ParamId, ValueId, VarId};
+use hloc_loops::split::{Split, split};
 
 use crate::error::JitError;
+use crate::index::Computed;
 use crate::repr::Reg;
 use crate::retarget::{self, Narrow, Refusal, Wide, Widened};
 use crate::runtime::Helper;
@@ -29,8 +31,8 @@ pub(crate) struct Target {
     pub(crate) wide: Option<Wide>,
     /// Results of at least so many bytes are written past the caches.
     pub(crate) streaming_bytes: Option<u64>,
-    /// Name of each helper in the module, by position in [`Helper::ALL`].
-    pub(crate) helpers: Vec<u32>,
+    /// Whether kernels take any range of their parallel loop, not only chunks of its split.
+    pub(crate) any_range: bool,
 }
 
 impl Target {
@@ -68,12 +70,16 @@ pub(crate) struct Emitter<'a, 'f> {
     pub(crate) target: &'a Target,
     /// Where to.
     pub(crate) b: FunctionBuilder<'f>,
+    /// The ranges that the kernel is called with; `None` for any.
+    pub(crate) split: Option<Split>,
     values: SideTable<ValueId, Option<Reg>>,
     vars: SideTable<VarId, Option<Value>>,
     /// How deep the loop of a variable is nested.
     depths: SideTable<VarId, u32>,
     depth: u32,
     bases: Vec<Value>,
+    /// What was computed of addresses and still holds, the newest last.
+    pub(crate) computed_addresses: Computed,
     /// First and last-plus-one iteration of the parallel loop.
     pub(crate) range: (Value, Value),
     helper_refs: BTreeMap<usize, FuncRef>,
@@ -86,6 +92,8 @@ pub(crate) struct Emitter<'a, 'f> {
     pub(crate) conditions: u32,
     /// How many 128-bit vectors one vector of a wide loop holds; 1 in a kernel that is not retargeted.
     pub(crate) factor: u32,
+    /// Whether a loop was emitted in vectors of any width.
+    pub(crate) has_vectors: bool,
     /// Whether a wide loop was emitted.
     pub(crate) has_wide: bool,
     /// Whether something was emitted that moves elements between lanes.
@@ -97,6 +105,8 @@ pub(crate) struct Emitter<'a, 'f> {
 /// What the vectors of an emitted kernel allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lanes {
+    /// There are none: the code is the same for any width.
+    Scalar,
     /// No loop fills wide vectors.
     Narrow,
     /// Some loops fill wide vectors, but others move elements between lanes.
@@ -132,11 +142,17 @@ pub(crate) fn emit_kernel(
         kernel,
         target,
         b,
+        split: if target.any_range {
+            None
+        } else {
+            split(kernel)
+        },
         values: SideTable::new(None),
         vars: SideTable::new(None),
         depths: SideTable::new(0),
         depth: 0,
         bases,
+        computed_addresses: Computed::default(),
         range: (begin, end),
         helper_refs: BTreeMap::new(),
         complex_slot: None,
@@ -144,6 +160,7 @@ pub(crate) fn emit_kernel(
         vectorize: target.vectorize,
         conditions: 0,
         factor,
+        has_vectors: false,
         has_wide: false,
         crosses_lanes: false,
         streamed: Vec::new(),
@@ -151,6 +168,7 @@ pub(crate) fn emit_kernel(
     emitter.block(&kernel.body)?;
     emitter.b.ins().return_(&[]);
     let lanes = match (emitter.has_wide, emitter.crosses_lanes) {
+        (false, _) if !emitter.has_vectors => Lanes::Scalar,
         (false, _) => Lanes::Narrow,
         (true, true) => Lanes::Crossing,
         (true, false) => Lanes::Wide,
@@ -187,31 +205,32 @@ pub(crate) fn compile_kernel(
     disassemble: bool,
 ) -> Result<CompiledKernel, JitError> {
     let mut refusal = None;
+    let mut context = Context::new();
+    let mut is_emitted = false;
     if let Some(wide) = target.wide {
-        let mut context = Context::new();
-        let widened =
-            match emit_kernel(kernel, target, wide.factor(), &mut context, builder_context)? {
-                Lanes::Narrow => None,
-                Lanes::Crossing => Some(Err(Refusal::Crossing)),
-                Lanes::Wide => {
-                    compile(kernel, target, &mut context)?;
-                    Some(widened(&context, wide))
+        let lanes = emit_kernel(kernel, target, wide.factor(), &mut context, builder_context)?;
+        match lanes {
+            Lanes::Scalar => is_emitted = true,
+            Lanes::Narrow => {}
+            Lanes::Crossing => refusal = Some(Refusal::Crossing),
+            Lanes::Wide => {
+                compile(kernel, target, &mut context)?;
+                match widened(&context, wide) {
+                    Ok(code) => {
+                        return Ok(CompiledKernel {
+                            context,
+                            widened: Some(code),
+                            refusal: None,
+                        });
+                    }
+                    Err(reason) => refusal = Some(reason),
                 }
-            };
-        match widened {
-            Some(Ok(code)) => {
-                return Ok(CompiledKernel {
-                    context,
-                    widened: Some(code),
-                    refusal: None,
-                });
             }
-            Some(Err(reason)) => refusal = Some(reason),
-            None => {}
         }
     }
-    let mut context = Context::new();
-    emit_kernel(kernel, target, 1, &mut context, builder_context)?;
+    if !is_emitted {
+        emit_kernel(kernel, target, 1, &mut context, builder_context)?;
+    }
     context.set_disasm(disassemble);
     compile(kernel, target, &mut context)?;
     Ok(CompiledKernel {
@@ -313,6 +332,7 @@ impl Emitter<'_, '_> {
 
     /// Binds a loop variable for the body of its loop and notes how deep it is.
     pub(crate) fn enter_loop(&mut self, var: VarId, counter: Value) {
+        self.computed_addresses.enter();
         self.depth += 1;
         self.depths.set(var, self.depth);
         self.vars.set(var, Some(counter));
@@ -320,6 +340,7 @@ impl Emitter<'_, '_> {
 
     /// Ends what [`Emitter::enter_loop`] began.
     pub(crate) fn leave_loop(&mut self) {
+        self.computed_addresses.leave();
         self.depth -= 1;
     }
 
@@ -411,7 +432,8 @@ impl Emitter<'_, '_> {
             .shape()
             .signature(isa.default_call_conv(), isa.pointer_type());
         let signature = self.b.import_signature(signature);
-        let name = UserExternalName::new(0, self.target.helpers[at]);
+        let index = u32::try_from(at).unwrap_or(u32::MAX);
+        let name = UserExternalName::new(Helper::NAMESPACE, index);
         let name = self.b.func.declare_imported_user_function(name);
         let function = self.b.import_function(ExtFuncData {
             name: ExternalName::user(name),

@@ -13,9 +13,10 @@ use cranelift_module::FuncId;
 /// last-plus-one iteration of its outermost parallel loop, which kernels without one ignore.
 ///
 /// # Safety
-/// Every pointer is valid for all elements of the parameter's dimensions, aligned for its element type,
+/// Every pointer is valid for all elements of the parameter's dimensions, aligned to 64 bytes,
 /// and written by nothing else meanwhile. Buffers overlap only where both parameters are read. The
-/// range lies within `0..extent`. The [`crate::CompiledKernels`] it came from is alive.
+/// range is a chunk of the kernel's [`hloc_loops::split::split`], or any within `0..extent` if the kernel was
+/// compiled for those ([`crate::JitOptions::any_range`]). The [`crate::CompiledKernels`] it came from is alive.
 pub type KernelFn = unsafe extern "C" fn(params: *const *mut u8, begin: i64, end: i64);
 
 /// Owns the memory that the code of one program is in.

@@ -67,6 +67,9 @@ macro_rules! helpers {
             /// Every helper, in declaration order.
             pub(crate) const ALL: &'static [Helper] = &[$( Helper::$variant, )*];
 
+            /// By this namespace Cranelift's code names helpers, each with its position in [`Helper::ALL`].
+            pub(crate) const NAMESPACE: u32 = 2;
+
             /// The symbol.
             pub(crate) const fn name(self) -> &'static str {
                 match self { $( Helper::$variant => $name, )* }

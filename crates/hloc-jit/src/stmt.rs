@@ -45,23 +45,32 @@ impl Emitter<'_, '_> {
         if self.vectorize && self.crosswise_loops(inner)? {
             return Ok(());
         }
+        if inner.kind != LoopKind::Parallel {
+            return self.all_iterations(inner);
+        }
+        if self.split.is_some_and(|split| split.chunks() == 1) {
+            if !(self.vectorize && self.vector_whole(inner)?) {
+                self.all_iterations(inner)?;
+            }
+            return Ok(());
+        }
+        let (begin, end) = self.range;
+        let left = if self.vectorize {
+            self.vector_part(inner, begin, end)?
+        } else {
+            Some(begin)
+        };
+        if let Some(begin) = left {
+            self.remaining(inner, begin, end)?;
+        }
+        self.vectorize = self.target.vectorize;
+        Ok(())
+    }
+
+    /// All iterations of a loop, one at a time.
+    fn all_iterations(&mut self, inner: &For) -> Result<(), JitError> {
         let extent = self.extent(inner)?;
         let zero = self.b.ins().iconst(types::I64, 0);
-        if inner.kind == LoopKind::Parallel {
-            let (begin, end) = self.range;
-            let left = if self.vectorize {
-                self.vector_part(inner, begin, end)?
-            } else {
-                Some(begin)
-            };
-            return match left {
-                Some(begin) => self.remaining(inner, begin, end),
-                None => {
-                    self.vectorize = self.target.vectorize;
-                    Ok(())
-                }
-            };
-        }
         if extent == 1 {
             return self.single_iteration(inner, zero);
         }
@@ -80,7 +89,6 @@ impl Emitter<'_, '_> {
         self.b.ins().jump(done, &[]);
         self.b.switch_to_block(done);
         self.b.seal_block(done);
-        self.vectorize = self.target.vectorize;
         Ok(())
     }
 
@@ -214,7 +222,9 @@ impl Emitter<'_, '_> {
             self.b.switch_to_block(block);
             self.b.seal_block(block);
             self.conditions += 1;
+            self.computed_addresses.enter();
             self.block(body)?;
+            self.computed_addresses.leave();
             self.conditions -= 1;
             let mut args = Vec::new();
             for merged in &inner.merged {

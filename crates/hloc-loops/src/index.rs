@@ -1,7 +1,7 @@
 //! Index expressions: sums of loop variables with integer factors, with division and remainder by
 //! constants, in a normal form that makes equal expressions equal and bounds provable by intervals.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
 use std::fmt;
 
 use smallvec::SmallVec;
@@ -106,6 +106,33 @@ impl Term {
     }
 }
 
+/// The terms of two sums together, sorted by atom as each of them is.
+fn merged(mut one: &[Term], mut two: &[Term]) -> SmallVec<[Term; 3]> {
+    let mut terms = SmallVec::new();
+    while let ([first, others @ ..], [second, more @ ..]) = (one, two) {
+        match first.atom.cmp(&second.atom) {
+            Ordering::Less => {
+                terms.push(first.clone());
+                one = others;
+            }
+            Ordering::Greater => {
+                terms.push(second.clone());
+                two = more;
+            }
+            Ordering::Equal => {
+                let factor = first.factor.wrapping_add(second.factor);
+                if factor != 0 {
+                    let atom = first.atom.clone();
+                    terms.push(Term { factor, atom });
+                }
+                (one, two) = (others, more);
+            }
+        }
+    }
+    terms.extend(one.iter().chain(two).cloned());
+    terms
+}
+
 /// A sum of terms and a constant, in normal form: terms sorted by atom, no atom twice, no factor 0.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Index {
@@ -177,22 +204,14 @@ impl Index {
     /// programs; overflow wraps and the loop verifier refuses what comes of it.
     #[must_use]
     pub fn add(&self, other: &Index) -> Index {
-        let mut factors = BTreeMap::new();
-        for term in self.terms.iter().chain(&other.terms) {
-            let factor = factors.entry(&term.atom).or_insert(0i64);
-            *factor = factor.wrapping_add(term.factor);
-        }
-        let terms = factors.into_iter().filter(|(_, factor)| *factor != 0);
-        Index {
-            terms: terms
-                .map(|(atom, factor)| Term {
-                    factor,
-                    atom: atom.clone(),
-                })
-                .collect(),
+        let sum = Index {
+            terms: merged(&self.terms, &other.terms),
             constant: self.constant.wrapping_add(other.constant),
+        };
+        if self.terms.is_empty() || other.terms.is_empty() {
+            return sum;
         }
-        .recombined()
+        sum.recombined()
     }
 
     /// The sum with a constant.
@@ -443,6 +462,13 @@ impl Index {
     /// The index with every run-time value replaced by `map` of it.
     #[must_use]
     pub fn map_values(&self, map: &dyn Fn(ValueId) -> ValueId) -> Index {
+        if self
+            .terms
+            .iter()
+            .all(|term| matches!(term.atom, Atom::Var(_)))
+        {
+            return self.clone();
+        }
         let mut sum = Index::constant(self.constant);
         for term in &self.terms {
             let atom = match &term.atom {

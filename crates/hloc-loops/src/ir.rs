@@ -67,7 +67,7 @@ pub struct InstrRef {
 }
 
 /// How a kernel uses a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Access {
     /// Only loads.
     Read,
@@ -117,7 +117,7 @@ pub struct Value {
 pub type Block = Vec<Stmt>;
 
 /// One statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
     /// Binds a value.
     Let {
@@ -155,7 +155,7 @@ pub enum LoopKind {
 }
 
 /// A loop.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct For {
     /// The variable; its extent says how often the body runs.
     pub var: VarId,
@@ -168,7 +168,7 @@ pub struct For {
 }
 
 /// A value that a loop carries.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Carried {
     /// Value before the first iteration, bound before the loop.
     pub init: ValueId,
@@ -181,7 +181,7 @@ pub struct Carried {
 }
 
 /// A condition with two blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct If {
     /// What decides.
     pub condition: Condition,
@@ -194,7 +194,7 @@ pub struct If {
 }
 
 /// A value given by either block of an [`If`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Merged {
     /// Bound for what follows.
     pub result: ValueId,
@@ -205,7 +205,7 @@ pub struct Merged {
 }
 
 /// What an [`If`] asks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Condition {
     /// Every index lies in its range.
     InRange(Vec<IndexRange>),
@@ -245,7 +245,7 @@ impl IndexRange {
 }
 
 /// The right side of a [`Stmt::Let`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// The element in `Constant`'s bytes, in the encoding of the value's element type.
     Constant(ConstantBits),

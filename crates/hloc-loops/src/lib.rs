@@ -8,6 +8,7 @@ pub mod ir;
 mod lower;
 mod print;
 pub mod routine;
+pub mod split;
 pub mod transform;
 mod verify;
 mod work;

@@ -8,7 +8,6 @@ mod buffers;
 mod convolution;
 mod dot;
 mod error;
-mod estimate;
 mod executable;
 mod execute;
 mod fft;

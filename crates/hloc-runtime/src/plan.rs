@@ -9,11 +9,11 @@ use hloc_loops::ir::{
     Access, Buffer, BufferId, BufferKind, Kernel, LibraryCall, LibraryStep, Program, Step,
 };
 use hloc_loops::routine::{Routine as Asked, RoutineCall};
+use hloc_loops::split::{Split, split};
 
 use crate::RunError;
 use crate::buffers::WorkspaceSize;
 use crate::dot::DotPlan;
-use crate::estimate::{Split, split};
 use crate::registered::RegisteredCall;
 use crate::routine::Routine;
 

@@ -131,6 +131,7 @@ impl Compiler {
             baseline_cpu: options.baseline_cpu,
             vectorize: options.vectorize,
             width: options.vector_width,
+            threads: usize::from(options.threads == 1),
             ..JitOptions::default()
         }
     }

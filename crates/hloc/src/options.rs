@@ -1,5 +1,7 @@
 //! What a caller may choose about compiling and running.
 
+use std::num::NonZero;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 pub use hloc_jit::VectorWidth;
@@ -44,7 +46,7 @@ impl Default for CompileOptions {
     /// All passes, hloc's dialect, this machine's instructions, one thread per processor.
     fn default() -> CompileOptions {
         CompileOptions {
-            threads: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            threads: processors(),
             passes: PassSelection::All,
             dialect: Dialect::Hloc,
             permit_unsorted_broadcast: false,
@@ -105,6 +107,13 @@ fn variable<T: Copy>(name: &str, values: &[(&str, T)]) -> Result<Option<T>, Erro
         found.to_string_lossy(),
         names.join(", ")
     )))
+}
+
+/// How many threads run at once here. Asked once: the answer takes reading several files.
+pub(crate) fn processors() -> usize {
+    static KNOWN: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get));
+    *KNOWN
 }
 
 /// How long each stage of compiling took.

@@ -9,6 +9,9 @@ use hloc_loops::ir::{
     Program, Stmt, Value, ValueId, Var, VarId,
 };
 
+use hloc_loops::split::split;
+
+use super::ops::assert_same;
 use crate::{JitError, JitOptions, compile_kernels, parallel_extent};
 
 /// A kernel under construction.
@@ -188,14 +191,24 @@ pub(super) fn program(kernels: impl IntoIterator<Item = Kernel>) -> Program {
     }
 }
 
-/// Compiles `kernel` and runs it on `inputs`, its parallel loop in two parts; gives the array written last.
+/// Compiles `kernel` and runs it on `inputs`, its parallel loop in two parts and again by its split, which
+/// makes no difference; gives the array written last.
 pub(super) fn run(
     kernel: Kernel,
     options: &JitOptions,
     inputs: &[Array],
 ) -> Result<Array, JitError> {
-    let middle = parallel_extent(&kernel).unwrap_or(0) / 2;
-    run_parts(kernel, options, inputs, middle)
+    let extent = parallel_extent(&kernel);
+    let middle = extent.unwrap_or(0) / 2;
+    let in_parts = run_parts(kernel.clone(), options, inputs, middle)?;
+    if let (Some(_), Some(split)) = (extent, split(&kernel)) {
+        let chunks: Vec<_> = (0..split.chunks())
+            .map(|chunk| split.range(chunk))
+            .collect();
+        let by_split = run_ranges(&kernel, options, inputs, &chunks)?;
+        assert_same(&by_split, &in_parts, &format!("by its split, {options:?}"));
+    }
+    Ok(in_parts)
 }
 
 /// As [`run`], the parallel loop being cut at `middle`.
@@ -204,6 +217,20 @@ pub(super) fn run_parts(
     options: &JitOptions,
     inputs: &[Array],
     middle: i64,
+) -> Result<Array, JitError> {
+    let extent = parallel_extent(&kernel).unwrap_or(0);
+    let options = JitOptions {
+        any_range: true,
+        ..options.clone()
+    };
+    run_ranges(&kernel, &options, inputs, &[(0, middle), (middle, extent)])
+}
+
+fn run_ranges(
+    kernel: &Kernel,
+    options: &JitOptions,
+    inputs: &[Array],
+    ranges: &[(i64, i64)],
 ) -> Result<Array, JitError> {
     let compiled = compile_kernels(&program([kernel.clone()]), options)?;
     let out = kernel
@@ -224,11 +251,10 @@ pub(super) fn run_parts(
         .iter_mut()
         .map(|buffer| buffer.as_mut_ptr().cast())
         .collect();
-    let extent = parallel_extent(&kernel).unwrap_or(0);
     let entry = compiled.entry(KernelId::from_index(0));
-    for (begin, end) in [(0, middle), (middle, extent)] {
+    for (begin, end) in ranges {
         // SAFETY: one buffer per parameter, each as long as the parameter says and aligned to 64 bytes.
-        unsafe { entry(pointers.as_ptr(), begin, end) };
+        unsafe { entry(pointers.as_ptr(), *begin, *end) };
     }
     let bytes: Vec<u8> = buffers
         .last()

@@ -177,7 +177,7 @@ fn loops_of_whitelisted_ops_have_vectors() {
             reduction(f32, (64, 3), (1, 64), LoopKind::Vector, sum),
             true,
         ),
-        (reduction(f32, (3, 64), (1, 3), LoopKind::Serial, sum), true),
+        (reduction(f32, (8, 64), (1, 8), LoopKind::Serial, sum), true),
         (
             // Lanes that lie apart are loaded one by one.
             reduction(f32, (3, 64), (100, 2), LoopKind::Vector, sum),

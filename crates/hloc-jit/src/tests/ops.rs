@@ -33,6 +33,7 @@ pub(super) fn all_options() -> Vec<JitOptions> {
                 vectorize,
                 width: VectorWidth::Bits128,
                 streaming_bytes: None,
+                any_range: false,
                 threads: 1,
             });
         }

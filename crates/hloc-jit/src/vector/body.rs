@@ -25,6 +25,7 @@ pub(crate) struct Vectors<'e, 'a, 'f> {
 impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
     /// An emission of `copies` vectors per iteration.
     pub(crate) fn new(e: &'e mut Emitter<'a, 'f>, plan: &'e Plan, copies: i64) -> Self {
+        e.has_vectors = true;
         Vectors {
             e,
             plan,
@@ -227,7 +228,9 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
             self.e.b.switch_to_block(block);
             self.e.b.seal_block(block);
             self.e.conditions += 1;
+            self.e.computed_addresses.enter();
             self.block(body)?;
+            self.e.computed_addresses.leave();
             self.e.conditions -= 1;
             let mut args = Vec::new();
             for merged in &inner.merged {

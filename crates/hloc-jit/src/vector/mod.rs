@@ -24,8 +24,9 @@ mod reduce;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
-use hloc_loops::index::Index;
+use hloc_loops::index::{Atom, Index, Term};
 use hloc_loops::ir::{For, ParamId};
+use hloc_loops::split::Split;
 
 use crate::error::JitError;
 use crate::kernel::Emitter;
@@ -43,12 +44,36 @@ impl Emitter<'_, '_> {
         if !plan.reductions.is_empty() {
             return self.vector_reduction(inner, &plan);
         }
-        let (extent, lanes) = (self.extent(inner)?, plan.width.lanes());
-        if extent < lanes {
+        if self.extent(inner)? < plan.width.lanes() {
             return Ok(false);
         }
-        let begin = if self.is_wide(&plan) {
-            self.wide_stretches(inner, &plan, extent)?
+        self.whole_loop(inner, &plan)?;
+        Ok(true)
+    }
+
+    /// Emits a parallel loop that one call runs from the first iteration to the last; `false` if its body needs
+    /// scalar code, and nothing is emitted.
+    pub(crate) fn vector_whole(&mut self, inner: &For) -> Result<bool, JitError> {
+        let Some(plan) = self.parallel_plan(inner) else {
+            return Ok(false);
+        };
+        self.whole_loop(inner, &plan)?;
+        Ok(true)
+    }
+
+    /// The plan of a parallel loop: none whose order could depend on where it is cut.
+    fn parallel_plan(&self, inner: &For) -> Option<Plan> {
+        let plan = plan::plan(self.kernel, inner)?;
+        let extent = self.kernel.vars.get(inner.var)?.extent;
+        let fills_vectors = extent >= plan.width.lanes();
+        (fills_vectors && plan.reductions.is_empty() && !plan.unrolled).then_some(plan)
+    }
+
+    /// All iterations of a loop that carries nothing.
+    fn whole_loop(&mut self, inner: &For, plan: &Plan) -> Result<(), JitError> {
+        let (extent, lanes) = (self.extent(inner)?, plan.width.lanes());
+        let begin = if self.is_wide(plan) {
+            self.wide_stretches(inner, plan, extent)?
         } else {
             0
         };
@@ -56,8 +81,8 @@ impl Emitter<'_, '_> {
         let step = lanes * copies;
         let main = begin + (extent - begin) / step * step;
         let rest = begin + (extent - begin) / lanes * lanes;
-        self.vector_stretch(inner, &plan, (begin, main), copies, false)?;
-        self.vector_stretch(inner, &plan, (main, rest), 1, false)?;
+        self.vector_stretch(inner, plan, (begin, main), copies, false)?;
+        self.vector_stretch(inner, plan, (main, rest), 1, false)?;
         if rest < extent {
             let begin = self.b.ins().iconst(types::I64, rest);
             let end = self.b.ins().iconst(types::I64, extent);
@@ -65,7 +90,7 @@ impl Emitter<'_, '_> {
             self.scalar_loop(inner, begin, end)?;
             self.vectorize = vectorize;
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Emits what of a loop fills wide vectors; gives the first iteration that is left.
@@ -80,7 +105,7 @@ impl Emitter<'_, '_> {
         if may_repeat && !self.streamed(inner, plan).is_empty() {
             let begin = self.b.ins().iconst(types::I64, 0);
             let end = self.b.ins().iconst(types::I64, extent);
-            self.wide_part(inner, plan, begin, end)?;
+            self.wide_part(inner, plan, (begin, end), extent)?;
             return Ok(extent);
         }
         if plan.copies == 1 && may_repeat {
@@ -155,17 +180,18 @@ impl Emitter<'_, '_> {
         begin: Value,
         end: Value,
     ) -> Result<Option<Value>, JitError> {
-        let plan = plan::plan(self.kernel, inner);
-        let Some(plan) = plan.filter(|plan| plan.reductions.is_empty() && !plan.unrolled) else {
+        let Some(plan) = self.parallel_plan(inner) else {
             return Ok(Some(begin));
         };
         self.vectorize = false;
+        let grain = self.split.map_or(1, Split::grain);
         let lanes = self.lanes(&plan, true);
         if self.is_wide(&plan) && self.extent(inner)? >= lanes {
-            return self.wide_part(inner, &plan, begin, end);
+            return self.wide_part(inner, &plan, (begin, end), grain);
         }
         let next = self.vector_runs(inner, &plan, (begin, end), false)?;
-        Ok(Some(next))
+        let is_whole = grain % self.lanes(&plan, false) == 0;
+        Ok((!is_whole).then_some(next))
     }
 
     /// As many vectors as fit in `begin..end`; gives the first iteration that is left.
@@ -183,7 +209,8 @@ impl Emitter<'_, '_> {
         Ok(next)
     }
 
-    /// Emits what of the iterations `begin..end` fills wide vectors; gives the first that is left.
+    /// Emits what of the iterations `begin..end` fills wide vectors; gives the first that is left. Both are
+    /// multiples of `grain`, and the first is below the second.
     ///
     /// Where iterations may run twice, none is: the last vector ends with the last iteration. It may begin
     /// before the first one, among iterations that another thread runs, and then both write the same.
@@ -191,9 +218,19 @@ impl Emitter<'_, '_> {
         &mut self,
         inner: &For,
         plan: &Plan,
-        begin: Value,
-        end: Value,
+        (begin, end): (Value, Value),
+        grain: i64,
     ) -> Result<Option<Value>, JitError> {
+        if self.is_exact(inner, plan, grain)? {
+            let streamed = self.streamed(inner, plan);
+            self.streamed = streamed.iter().map(|(param, _)| *param).collect();
+            match self.exact_copies(plan, grain) {
+                Some(copies) => self.vector_run(inner, plan, (begin, end), copies, true)?,
+                None => self.vector_runs(inner, plan, (begin, end), true)?,
+            };
+            self.streamed.clear();
+            return Ok(None);
+        }
         if !plan::may_repeat(inner) {
             let next = self.vector_runs(inner, plan, (begin, end), true)?;
             let next = self.vector_run(inner, plan, (next, end), 1, false)?;
@@ -221,6 +258,43 @@ impl Emitter<'_, '_> {
         self.b.switch_to_block(done);
         self.b.seal_block(done);
         Ok(None)
+    }
+
+    /// How many copies of a wide vector divide `grain`, if not far fewer than planned: then there is no rest.
+    fn exact_copies(&self, plan: &Plan, grain: i64) -> Option<i64> {
+        let lanes = self.lanes(plan, true);
+        let mut copies = plan.copies;
+        while copies > 1 && grain % (lanes * copies) != 0 {
+            copies /= 2;
+        }
+        let is_near = copies * 2 >= plan.copies;
+        (is_near && grain % (lanes * copies) == 0).then_some(copies)
+    }
+
+    /// Whether wide vectors divide `grain`, and everything that the loop writes past the caches is aligned for
+    /// it, iterations beginning at multiples of `grain`. Buffers are, for a kernel that is called with chunks.
+    fn is_exact(&self, inner: &For, plan: &Plan, grain: i64) -> Result<bool, JitError> {
+        let lanes = self.lanes(plan, true);
+        if self.target.any_range || grain % lanes != 0 {
+            return Ok(false);
+        }
+        let bytes = 16 * i64::from(self.factor);
+        for (param, index) in self.streamed(inner, plan) {
+            let (_, element_type) = self.param(param)?;
+            let size = i64::try_from(element_type.size()).unwrap_or(1);
+            let is_aligned = |term: &Term| match term.atom {
+                Atom::Var(var) if var == inner.var => true,
+                Atom::Var(_) | Atom::Dynamic(_) | Atom::Div(..) | Atom::Mod(..) => {
+                    term.factor.wrapping_mul(size) % bytes == 0
+                }
+            };
+            let offset = index.offset().wrapping_mul(size);
+            let all = index.terms().iter().all(is_aligned);
+            if !all || offset % bytes != 0 || lanes * size % bytes != 0 {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The stores of a loop that pass the caches.

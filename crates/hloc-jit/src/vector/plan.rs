@@ -399,6 +399,7 @@ impl<'a> Analysis<'a> {
         let cost = |(_, expr): &(ValueId, &Expr)| match expr {
             Expr::Constant(_) | Expr::Load { .. } => 0,
             Expr::Unary(op, _) => costly(op.cost()),
+            Expr::Binary(BinaryOp::Divide, ..) => 10,
             Expr::Binary(op, ..) => costly(op.cost()),
             Expr::Index(_)
             | Expr::ClampIndex { .. }
@@ -435,7 +436,7 @@ fn lane_operands(expr: &Expr) -> Vec<ValueId> {
 fn costly(cost: Cost) -> i64 {
     match cost {
         Cost::Cheap => 1,
-        Cost::Costly => 10,
+        Cost::Costly => 20,
     }
 }
 

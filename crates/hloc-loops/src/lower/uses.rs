@@ -86,6 +86,9 @@ impl Lowerer<'_> {
                         (shape.element_type, shape.num_elements())
                     };
                     let same_memory = |a: BufferId, b: BufferId| memory(a) == memory(b);
+                    if !transform::may_clean_up(&self.kernels[*kernel]) {
+                        continue;
+                    }
                     let mut cleaned = self.kernels[*kernel].clone();
                     transform::clean_up(&mut cleaned, args, &is_private, &same_memory);
                     self.kernels[*kernel] = cleaned;

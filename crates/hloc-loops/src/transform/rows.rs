@@ -14,6 +14,12 @@ use super::merge::{accesses, loops, rename, row};
 use crate::index::Index;
 use crate::ir::{Access, Block, BufferId, Expr, For, Kernel, ParamId, Stmt, ValueId};
 
+/// Whether [`clean_up`] can find anything: the kernel reads what it writes.
+pub(crate) fn may_clean_up(kernel: &Kernel) -> bool {
+    let mut params = kernel.params.values();
+    params.any(|param| param.access == Access::ReadWrite)
+}
+
 /// The kernel and its buffers after the clean-up. `is_private` says which buffers nothing else uses,
 /// `same_memory` whether two buffers have equal sizes and element types.
 pub(crate) fn clean_up(
@@ -22,13 +28,6 @@ pub(crate) fn clean_up(
     is_private: &dyn Fn(BufferId) -> bool,
     same_memory: &dyn Fn(BufferId, BufferId) -> bool,
 ) {
-    if kernel
-        .params
-        .values()
-        .all(|param| param.access != Access::ReadWrite)
-    {
-        return;
-    }
     forward(kernel, args, is_private);
     while let Some((gone, place)) = in_place(kernel, args, is_private, same_memory) {
         replace(kernel, args, gone, place);

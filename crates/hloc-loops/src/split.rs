@@ -1,9 +1,11 @@
-//! How much work a kernel is, to decide whether several threads are worth their while.
+//! How the iterations of a kernel are shared between threads.
 //!
-//! The estimate depends on the kernel alone, so that the split into chunks does too.
+//! How much work a kernel is decides whether several threads are worth their while. The estimate depends on the
+//! kernel alone, so that the split into chunks does too: who emits a kernel knows the ranges it will be called
+//! with.
 
+use crate::ir::{Block, Expr, Kernel, LoopKind, Stmt};
 use hloc_ir::{BinaryOp, Cost, UnaryOp};
-use hloc_loops::ir::{Block, Expr, Kernel, LoopKind, Stmt};
 
 /// Less work than this, in nanoseconds, stays on one thread.
 const SERIAL_BELOW: u64 = 40_000;
@@ -20,7 +22,7 @@ const CHUNK_ALIGN: u64 = 64;
 
 /// How the iterations of a kernel's outermost loop are split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Split {
+pub struct Split {
     /// Iterations of the outermost loop.
     pub extent: i64,
     /// Iterations of each chunk but the last, at least 1.
@@ -29,14 +31,27 @@ pub(crate) struct Split {
 
 impl Split {
     /// How many chunks there are.
-    pub(crate) fn chunks(self) -> usize {
+    pub fn chunks(self) -> usize {
         self.extent
             .unsigned_abs()
             .div_ceil(self.chunk.unsigned_abs()) as usize
     }
 
+    /// A number of iterations that every chunk begins and ends at a multiple of: 64 for chunks of 192 of 640
+    /// iterations, 640 for a single chunk of them.
+    pub fn grain(self) -> i64 {
+        if self.chunks() <= 1 {
+            return self.extent.max(1);
+        }
+        let (mut a, mut b) = (self.chunk.max(1), self.extent.max(1));
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    }
+
     /// First iteration of a chunk and the one behind its last.
-    pub(crate) fn range(self, chunk: usize) -> (i64, i64) {
+    pub fn range(self, chunk: usize) -> (i64, i64) {
         let begin = chunk as i64 * self.chunk;
         (begin, (begin + self.chunk).min(self.extent))
     }
@@ -45,7 +60,7 @@ impl Split {
 /// The split of `kernel`: one chunk if it is little work or is more than one parallel loop.
 ///
 /// `None` if it has several parallel loops of different extents, which no kernel may.
-pub(crate) fn split(kernel: &Kernel) -> Option<Split> {
+pub fn split(kernel: &Kernel) -> Option<Split> {
     let mut extents = kernel
         .body
         .iter()
@@ -151,6 +166,13 @@ fn binary_cost(op: BinaryOp) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::Split;
+
+    #[test]
+    fn chunks_begin_and_end_at_multiples_of_the_grain() {
+        for (extent, chunk, grain) in [(640, 192, 64), (640, 640, 640), (100, 64, 4), (7, 3, 1)] {
+            assert_eq!(Split { extent, chunk }.grain(), grain);
+        }
+    }
 
     #[test]
     fn chunks_cover_the_extent_once() {
