@@ -20,6 +20,7 @@ use crate::index::Computed;
 use crate::repr::Reg;
 use crate::retarget::{self, Narrow, Refusal, Wide, Widened};
 use crate::runtime::Helper;
+use crate::vector::plan;
 
 /// What every kernel of a program is compiled for.
 pub(crate) struct Target {
@@ -50,6 +51,11 @@ impl Target {
 /// Marks stores that are to pass the caches, for the retargeter.
 pub(crate) fn streaming_mark() -> SourceLoc {
     SourceLoc::new(1)
+}
+
+/// Marks loads of large arrays that are read from end to end, for the retargeter to ask for memory ahead.
+pub(crate) fn ahead_mark() -> SourceLoc {
+    SourceLoc::new(2)
 }
 
 /// Machine code of one kernel, not yet placed in memory.
@@ -100,6 +106,8 @@ pub(crate) struct Emitter<'a, 'f> {
     pub(crate) crosses_lanes: bool,
     /// What is written past the caches in the loop that is emitted.
     pub(crate) streamed: Vec<ParamId>,
+    /// Large arrays that are read from end to end.
+    pub(crate) read_ahead: Vec<ParamId>,
 }
 
 /// What the vectors of an emitted kernel allow.
@@ -164,6 +172,7 @@ pub(crate) fn emit_kernel(
         has_wide: false,
         crosses_lanes: false,
         streamed: Vec::new(),
+        read_ahead: plan::read_ahead(kernel, target.streaming_bytes),
     };
     emitter.block(&kernel.body)?;
     emitter.b.ins().return_(&[]);
@@ -271,13 +280,16 @@ fn widened(context: &Context, wide: Wide) -> Result<Widened, Refusal> {
     } else if !context.func.sized_stack_slots.is_empty() {
         return Err(Refusal::Frame(0));
     }
-    let streaming = code.buffer.get_srclocs_sorted().iter();
-    let streaming: Vec<(u32, u32)> = streaming
-        .filter(|range| range.loc == streaming_mark())
-        .map(|range| (range.start, range.end))
-        .collect();
+    let marked = |mark: SourceLoc| -> Vec<(u32, u32)> {
+        let ranges = code.buffer.get_srclocs_sorted().iter();
+        ranges
+            .filter(|range| range.loc == mark)
+            .map(|range| (range.start, range.end))
+            .collect()
+    };
     let narrow = Narrow {
-        streaming: &streaming,
+        streaming: &marked(streaming_mark()),
+        ahead: &marked(ahead_mark()),
         code: code.code_buffer(),
         relocations: &relocations,
         slots,

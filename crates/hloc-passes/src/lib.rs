@@ -4,6 +4,7 @@
 //! [`Pipeline`] runs passes in order and verifies after each: a pass that breaks a rule is a mistake in
 //! hloc and is reported with the module it was given. [`PASSES`] lists every pass by name.
 
+mod argmax_split;
 mod bitcast;
 mod call_inline;
 mod constant_fold;
@@ -27,6 +28,7 @@ mod structural_hash;
 mod testing;
 mod while_unroll;
 
+pub use argmax_split::ArgmaxSplit;
 pub use call_inline::CallInline;
 pub use constant_fold::ConstantFold;
 pub use cse::Cse;

@@ -5,7 +5,7 @@ use hloc_ir::{Module, Name};
 use hloc_verify::VerifiedModule;
 
 use crate::{
-    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast,
+    ArgmaxSplit, CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast,
     LegalizeDynamic, LegalizeOps, Simplify, WhileUnroll,
 };
 
@@ -92,6 +92,7 @@ pub static PASSES: &[&dyn Pass] = &[
     &WhileUnroll,
     &ConstantFold,
     &Dce,
+    &ArgmaxSplit,
     &Fusion,
 ];
 

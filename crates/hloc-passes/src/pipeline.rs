@@ -6,7 +6,7 @@ use hloc_ir::{Module, Op};
 use hloc_verify::{Options, VerifiedModule, verify_with};
 
 use crate::{
-    CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast,
+    ArgmaxSplit, CallInline, ConstantFold, Cse, Dce, Fusion, LegalizeBitcast, LegalizeBroadcast,
     LegalizeDynamic, LegalizeOps, PASSES, Pass, PassError, Simplify, WhileUnroll, pass_named,
 };
 
@@ -48,6 +48,8 @@ impl Pipeline {
                 // `simplify` turns a conditional with a constant index into a call.
                 &CallInline,
                 &Dce,
+                // Sees that nothing uses the extreme elements.
+                &ArgmaxSplit,
                 &Cse,
                 &Fusion,
                 &Dce,

@@ -232,6 +232,7 @@ impl Rewriter<'_> {
             new.set_code(if is_promoted { moved } else { whole });
             new.set_op_register(0, self.whole(result));
             let fix = self.vector_memory(&mut new)?;
+            self.fetch_ahead(instruction)?;
             self.push(new, fix);
             return Ok(());
         }

@@ -97,6 +97,8 @@ pub(crate) struct Narrow<'c> {
     pub(crate) relocations: &'c [u32],
     /// Where stores are that pass the caches, ascending; the emitter sees to it that they are aligned.
     pub(crate) streaming: &'c [(u32, u32)],
+    /// Where loads are before which memory is asked for ahead, ascending.
+    pub(crate) ahead: &'c [(u32, u32)],
     /// Bytes at the bottom of the frame that are stack slots, of the size that wide code needs.
     pub(crate) slots: u32,
 }
@@ -119,6 +121,7 @@ pub(crate) fn prepare() {
                 code: &[0xc3],
                 relocations: &[],
                 streaming: &[],
+                ahead: &[],
                 slots: 0,
             };
             // A return instruction is understood; and if not, the first kernel is told.

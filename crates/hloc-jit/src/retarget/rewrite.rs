@@ -15,6 +15,10 @@ use super::{Narrow, Refusal, Wide};
 /// Bytes that one 128-bit vector takes.
 pub(super) const NARROW_BYTES: u64 = 16;
 
+/// How far ahead of a load memory is asked for, in bytes: what the processor fetches by itself leaves a part of
+/// one thread's bandwidth unused.
+const AHEAD: i64 = 4096;
+
 /// How a constant is laid out for the new function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Layout {
@@ -128,17 +132,38 @@ pub(super) struct Rewriter<'c> {
     constants: BTreeMap<(u64, Layout), u64>,
 }
 
+/// Whether an instruction lies in one of the ranges and does not access the frame.
+fn is_marked(ranges: &[(u32, u32)], instruction: &Instruction) -> bool {
+    let at = instruction.ip();
+    let next = ranges.partition_point(|(_, end)| u64::from(*end) <= at);
+    let inside = ranges
+        .get(next)
+        .is_some_and(|(start, _)| u64::from(*start) <= at);
+    inside && instruction.memory_base() != Register::RSP
+}
+
 impl Rewriter<'_> {
     /// Whether the emitter has marked the instruction as a store that passes the caches.
     pub(super) fn is_streaming(&self, instruction: &Instruction) -> bool {
-        let at = instruction.ip();
-        let is_memory = instruction.memory_base() != Register::RSP;
-        let ranges = self.narrow.streaming;
-        let next = ranges.partition_point(|(_, end)| u64::from(*end) <= at);
-        let inside = ranges
-            .get(next)
-            .is_some_and(|(start, _)| u64::from(*start) <= at);
-        is_memory && inside
+        is_marked(self.narrow.streaming, instruction)
+    }
+
+    /// Asks for the memory that lies ahead of a load, if the emitter has marked that.
+    pub(super) fn fetch_ahead(&mut self, load: &Instruction) -> Result<(), Refusal> {
+        if !is_marked(self.narrow.ahead, load) || load.is_ip_rel_memory_operand() {
+            return Ok(());
+        }
+        let displacement = load.memory_displacement64().cast_signed();
+        let ahead = MemoryOperand::new(
+            load.memory_base(),
+            load.memory_index(),
+            load.memory_index_scale(),
+            displacement.wrapping_add(AHEAD),
+            8,
+            false,
+            Register::None,
+        );
+        self.push_new(Instruction::with1(Code::Prefetcht0_m8, ahead))
     }
 
     pub(super) fn push(&mut self, instruction: Instruction, fix: Fix) {

@@ -209,6 +209,7 @@ fn check(code: Code, form: Form, immediate: u8, wide: Wide, seed: u64) {
         code: &narrow,
         relocations: &[],
         streaming: &[],
+        ahead: &[],
         slots: 0,
     };
     let widened = widen(&request, wide).unwrap_or_else(|error| panic!("{code:?}: {error}"));
@@ -295,6 +296,7 @@ fn what_moves_between_lanes_is_refused() {
             code: &narrow,
             relocations: &[],
             streaming: &[],
+            ahead: &[],
             slots: 0,
         };
         let refusal = Refusal::Instruction(format!("{code:?}"));
@@ -305,6 +307,7 @@ fn what_moves_between_lanes_is_refused() {
         code: &shuffled,
         relocations: &[],
         streaming: &[],
+        ahead: &[],
         slots: 0,
     };
     assert!(widen(&request, Wide::Bits256).is_err());

@@ -1,7 +1,7 @@
 //! Expressions in lanes.
 
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, SourceLoc, Value, types};
 use hloc_ir::{BinaryOp, CompareType, ComparisonDirection, TernaryOp, UnaryOp};
 use hloc_loops::index::Index;
 use hloc_loops::ir::{Expr, ValueId};
@@ -9,6 +9,7 @@ use hloc_loops::ir::{Expr, ValueId};
 use super::plan::constant_of;
 use super::{Lane, Vectors, Width};
 use crate::error::JitError;
+use crate::kernel::ahead_mark;
 use crate::math::clif::Clif;
 use crate::math::narrow;
 use crate::repr::IntKind;
@@ -27,7 +28,20 @@ impl Vectors<'_, '_, '_> {
             Expr::Load { param, index } => match index.stride(self.plan.var) {
                 Some(1) => {
                     let (address, offset) = self.place(*param, index, copy)?;
-                    Ok(self.load(ty, lane, address, offset))
+                    // Beside stores that pass the caches this would take twice the time.
+                    let is_ahead = self.is_wide()
+                        && !self.plan.reductions.is_empty()
+                        && self.e.streamed.is_empty()
+                        && self.e.read_ahead.contains(param)
+                        && index.dynamic_values().is_empty();
+                    if is_ahead {
+                        self.e.b.set_srcloc(ahead_mark());
+                    }
+                    let lanes = self.load(ty, lane, address, offset);
+                    if is_ahead {
+                        self.e.b.set_srcloc(SourceLoc::default());
+                    }
+                    Ok(lanes)
                 }
                 Some(stride) => self.load_strided((ty, lane), *param, (index, stride), copy),
                 None => self.load_uneven((ty, lane), *param, index, copy),

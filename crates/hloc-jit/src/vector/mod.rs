@@ -19,7 +19,7 @@ mod extreme;
 mod float;
 mod lanes;
 mod memory;
-mod plan;
+pub(crate) mod plan;
 mod reduce;
 
 use cranelift_codegen::ir::condcodes::IntCC;

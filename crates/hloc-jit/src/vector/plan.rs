@@ -146,6 +146,32 @@ pub(crate) fn streamed<'l>(
     own.filter(is_streamed).collect()
 }
 
+/// The arrays of at least `bytes` bytes that are read, by no block of statements more than once: what one
+/// load has asked for, another one would ask for again.
+pub(crate) fn read_ahead(kernel: &Kernel, bytes: Option<u64>) -> Vec<ParamId> {
+    let Some(bytes) = bytes else {
+        return Vec::new();
+    };
+    let params = kernel.params.iter().filter(|(id, param)| {
+        let size = param.element_type.size() as u64;
+        let length = u64::try_from(param.num_elements()).unwrap_or(0);
+        length.saturating_mul(size) >= bytes && most_loads(&kernel.body, *id) == 1
+    });
+    params.map(|(id, _)| id).collect()
+}
+
+/// The most loads of `param` in one block of statements, those in inner blocks not counted.
+fn most_loads(block: &[Stmt], param: ParamId) -> usize {
+    let is_load = |stmt: &&Stmt| matches!(stmt, Stmt::Let { expr: Expr::Load { param: loaded, .. }, .. } if *loaded == param);
+    let here = block.iter().filter(is_load).count();
+    let within = block.iter().map(|stmt| match stmt {
+        Stmt::Let { .. } | Stmt::Store { .. } => 0,
+        Stmt::For(inner) => most_loads(&inner.body, param),
+        Stmt::If(inner) => most_loads(&inner.then, param).max(most_loads(&inner.otherwise, param)),
+    });
+    within.fold(here, usize::max)
+}
+
 fn stores(block: &[Stmt], found: &mut Vec<ParamId>) {
     for stmt in block {
         match stmt {

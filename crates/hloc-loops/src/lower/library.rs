@@ -312,7 +312,17 @@ pub(super) fn convolution(
     let features = size(result, dim_labels.output_feature)?;
     let terms = kernel.num_elements()?.checked_div(features)?;
     let products = result.num_elements()?.saturating_mul(terms);
-    let pays = products >= SMALL_CONVOLUTION && features / groups.max(1) >= 4 && terms >= 8;
+    let is_last = |dims: &[i64]| {
+        dims.last()
+            .is_some_and(|dim| *dim + 1 == result.dims.len() as i64)
+    };
+    // Planes, of which each gives the features of a group: lines of places are summed up in vectors.
+    let is_depthwise = batch_group_count.0 == 1
+        && size(kernel, dim_labels.kernel_input_feature) == Some(1)
+        && is_last(&dim_labels.input_spatial)
+        && is_last(&dim_labels.output_spatial);
+    let is_product = features / groups.max(1) >= 4 && terms >= 8;
+    let pays = products >= SMALL_CONVOLUTION && (is_product || is_depthwise && terms >= 4);
     (has_routine && pays).then(|| Convolution {
         window: window.clone().unwrap_or_default(),
         labels: dim_labels.clone(),

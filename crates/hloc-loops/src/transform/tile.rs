@@ -15,6 +15,19 @@ use crate::ir::{Block, Condition, Expr, For, If, IndexRange, LoopKind, Stmt, Var
 const OUTER: i64 = 32;
 /// Iterations of the inner loop in a tile: one line of memory.
 const INNER: i64 = 16;
+/// Iterations of both in a tile of long loops. Long runs of lines are what the memory gives fast, and the
+/// second-level cache holds such a tile even where rows lie a power of two apart.
+const LONG: [i64; 2] = [64, 128];
+
+/// Iterations of the outer and of the inner loop in a tile.
+fn tile_size(outer: i64, inner: i64) -> [i64; 2] {
+    // Enough tiles for many threads remain.
+    if outer >= 8 * LONG[0] && inner >= 2 * LONG[1] {
+        LONG
+    } else {
+        [OUTER, INNER]
+    }
+}
 
 /// The block with loops tiled where that helps.
 pub(super) fn tile(block: Block, names: &mut Names) -> Block {
@@ -47,31 +60,35 @@ struct Nest<'s> {
     outer: &'s For,
     between: Vec<&'s For>,
     inner: &'s For,
+    /// Iterations of the outermost and of the innermost loop in a tile.
+    tile: [i64; 2],
 }
 
 fn tiled(stmt: &For, names: &mut Names) -> Option<For> {
-    let nest = nest(stmt)?;
+    let mut nest = nest(stmt)?;
     let (outer, inner) = (names.extent(nest.outer.var), names.extent(nest.inner.var));
+    nest.tile = tile_size(outer, inner);
     if outer < OUTER || inner < 2 * INNER || !is_crosswise(&nest, inner) {
         return None;
     }
     if !names.may_copy(&nest.inner.body, 4) {
         return None;
     }
-    let tiles = names.var_like(nest.outer.var, "_o", (outer + OUTER - 1) / OUTER);
-    let whole = within(&nest, tiles, OUTER, names);
-    let body = if outer % OUTER == 0 {
+    let rows = nest.tile[0];
+    let tiles = names.var_like(nest.outer.var, "_o", (outer + rows - 1) / rows);
+    let whole = within(&nest, tiles, rows, names);
+    let body = if outer % rows == 0 {
         whole
     } else {
         let range = IndexRange {
             index: Index::var(tiles),
             low: 0,
-            high: outer / OUTER,
+            high: outer / rows,
         };
         vec![Stmt::If(If {
             condition: Condition::InRange(vec![range]),
             then: whole,
-            otherwise: within(&nest, tiles, outer % OUTER, names),
+            otherwise: within(&nest, tiles, outer % rows, names),
             merged: Vec::new(),
         })]
     };
@@ -107,6 +124,7 @@ fn nest(outer: &For) -> Option<Nest<'_>> {
                     outer,
                     between,
                     inner: at,
+                    tile: [OUTER, INNER],
                 });
             }
         }
@@ -148,14 +166,15 @@ fn within(nest: &Nest<'_>, tiles: VarId, rows: i64, names: &mut Names) -> Block 
         .map(|stmt| names.var_like(stmt.var, "", names.extent(stmt.var)))
         .collect();
     let extent = names.extent(nest.inner.var);
-    let columns = names.var_like(nest.inner.var, "_o", extent / INNER);
-    let first = Index::var(columns).times(INNER);
+    let width = nest.tile[1];
+    let columns = names.var_like(nest.inner.var, "_o", extent / width);
+    let first = Index::var(columns).times(width);
     let mut body = vec![serial(columns, {
-        part(nest, (tiles, rows), &between, (first, INNER), names)
+        part(nest, (tiles, rows), &between, (first, width), names)
     })];
-    if extent % INNER != 0 {
-        let first = Index::constant(extent / INNER * INNER);
-        let rest = (first, extent % INNER);
+    if extent % width != 0 {
+        let first = Index::constant(extent / width * width);
+        let rest = (first, extent % width);
         body.extend(part(nest, (tiles, rows), &between, rest, names));
     }
     for var in between.iter().rev() {
@@ -183,7 +202,7 @@ fn part(
 ) -> Block {
     let row = names.var_like(nest.outer.var, "_i", rows);
     let column = names.var_like(nest.inner.var, "_i", len);
-    let place = Index::var(tiles).times(OUTER).add(&Index::var(row));
+    let place = Index::var(tiles).times(nest.tile[0]).add(&Index::var(row));
     let mut copier = Copier::replacing(names, nest.outer.var, place);
     copier.replace(nest.inner.var, first.add(&Index::var(column)));
     for (stmt, var) in nest.between.iter().zip(between) {

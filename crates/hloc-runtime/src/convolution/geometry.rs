@@ -1,6 +1,7 @@
 //! Where the elements that belong together lie in input, kernel and output.
 
 use hloc_ir::ArrayShape;
+use hloc_ir::attr::WindowDim;
 use hloc_loops::routine::{Convolution, RoutineCall};
 use hloc_tensor::row_major_strides;
 
@@ -15,8 +16,13 @@ pub(super) struct SpatialDim {
     pub(super) places: usize,
     /// Elements of the window.
     pub(super) window: usize,
-    output_stride: usize,
+    pub(super) output_stride: usize,
     pub(super) kernel_stride: usize,
+    /// Elements of the input.
+    pub(super) size: usize,
+    pub(super) input_stride: usize,
+    /// How the window moves.
+    pub(super) motion: WindowDim,
     /// Offset in the input by place, then window element; `None` outside the input.
     offsets: Vec<Option<usize>>,
 }
@@ -33,19 +39,19 @@ impl SpatialDim {
 pub(super) struct Geometry {
     pub(super) spatial: Vec<SpatialDim>,
     /// Batch elements of the output.
-    batch: usize,
+    pub(super) batch: usize,
     /// Input features that one output feature sums over.
     pub(super) input_features: usize,
     /// Output features of all groups.
     features: usize,
     feature_groups: usize,
-    batch_groups: usize,
+    pub(super) batch_groups: usize,
     pub(super) input_batch_stride: usize,
     pub(super) input_feature_stride: usize,
     pub(super) kernel_input_stride: usize,
     pub(super) kernel_output_stride: usize,
-    output_batch_stride: usize,
-    output_feature_stride: usize,
+    pub(super) output_batch_stride: usize,
+    pub(super) output_feature_stride: usize,
     /// Rows whose results lie side by side.
     contiguous_rows: usize,
 }
@@ -111,6 +117,9 @@ impl Geometry {
                 window: sizes[1],
                 output_stride: output.stride(labels.output_spatial[at]),
                 kernel_stride: kernel.stride(labels.kernel_spatial[at]),
+                size: sizes[0],
+                input_stride: stride,
+                motion: *window,
                 offsets: pairs
                     .map(|(place, element)| offset(place, element))
                     .collect(),
@@ -176,6 +185,18 @@ impl Geometry {
     pub(super) fn terms(&self) -> usize {
         let window: usize = self.spatial.iter().map(|dim| dim.window).product();
         window * self.input_features
+    }
+
+    /// Offsets of the window's elements in the kernel, in order.
+    pub(super) fn window_offsets(&self) -> Vec<usize> {
+        let mut offsets = vec![0];
+        for dim in &self.spatial {
+            offsets = offsets
+                .iter()
+                .flat_map(|offset| (0..dim.window).map(move |at| offset + at * dim.kernel_stride))
+                .collect();
+        }
+        offsets
     }
 
     /// Batch element and places of a row.

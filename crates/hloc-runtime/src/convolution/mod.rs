@@ -5,10 +5,14 @@
 //! block: places outside the input become zeros. Groups of features or of the batch are products of
 //! their own. Blocks depend on the shapes alone, so the number of threads changes no bit.
 
+mod depthwise;
+mod direct;
 mod geometry;
+mod lines;
 mod pack;
 #[cfg(test)]
 mod tests;
+mod tile;
 
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
@@ -22,6 +26,8 @@ use crate::RunError;
 use crate::linalg::Narrow;
 use crate::pool::WorkerPool;
 use crate::routine::{Routine, unsupported};
+use depthwise::Depthwise;
+use direct::Direct;
 use geometry::Geometry;
 
 /// Elements of packed rows at a time: they fit in a second-level cache.
@@ -44,17 +50,30 @@ pub(crate) fn plan(call: &RoutineCall, asked: &Convolution) -> Result<Box<dyn Ro
     if types.any(|other| other != first) {
         return Err(unsupported(call));
     }
+    if first == ElementType::F32
+        && let Some(direct) = Direct::new(&geometry)
+    {
+        return Ok(Box::new(direct));
+    }
     if first == ElementType::F32 {
-        Ok(Box::new(Products::<f32>::new(geometry)))
+        Ok(in_type::<f32>(geometry))
     } else if first == ElementType::F64 {
-        Ok(Box::new(Products::<f64>::new(geometry)))
+        Ok(in_type::<f64>(geometry))
     } else if first == ElementType::C64 {
-        Ok(Box::new(Products::<Complex<f32>>::new(geometry)))
+        Ok(in_type::<Complex<f32>>(geometry))
     } else if first == ElementType::C128 {
-        Ok(Box::new(Products::<Complex<f64>>::new(geometry)))
+        Ok(in_type::<Complex<f64>>(geometry))
     } else {
         Err(unsupported(call))
     }
+}
+
+/// The best way for an element type in general.
+fn in_type<T: Routines>(geometry: Geometry) -> Box<dyn Routine> {
+    if let Some(depthwise) = Depthwise::<T>::new(&geometry) {
+        return Box::new(depthwise);
+    }
+    Box::new(Products::<T>::new(geometry))
 }
 
 /// A convolution in one element type.

@@ -8,13 +8,7 @@ use super::geometry::Geometry;
 pub(super) fn kernels<T: Field>(geometry: &Geometry, kernel: &[T]) -> Vec<T> {
     let (terms, features) = (geometry.terms(), geometry.group_features());
     let mut packed = Vec::with_capacity(geometry.groups() * terms * features);
-    let mut offsets = vec![0];
-    for dim in &geometry.spatial {
-        offsets = offsets
-            .iter()
-            .flat_map(|offset| (0..dim.window).map(move |at| offset + at * dim.kernel_stride))
-            .collect();
-    }
+    let offsets = geometry.window_offsets();
     for group in 0..geometry.groups() {
         let first = group * features * geometry.kernel_output_stride;
         for offset in &offsets {

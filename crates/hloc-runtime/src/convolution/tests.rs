@@ -4,8 +4,12 @@ use hloc_ir::attr::{DimLabels, Window, WindowDim};
 use hloc_ir::{ArrayShape, ElementType};
 use hloc_loops::routine::{Convolution, Routine as Asked, RoutineCall};
 
-use super::plan;
+use super::depthwise::Depthwise;
+use super::direct::Direct;
+use super::geometry::Geometry;
+use super::{Products, plan};
 use crate::pool::WorkerPool;
+use crate::routine::Routine;
 
 /// Dimension numbers for two spatial dimensions: features last, or before the spatial ones.
 fn labels(features_last: bool) -> DimLabels {
@@ -48,22 +52,24 @@ fn dims(order: [i64; 4], sizes: [i64; 4]) -> Vec<i64> {
     dims
 }
 
-/// A convolution of six output features with its sizes.
+/// A convolution with its sizes.
 struct Case {
     asked: Convolution,
     /// Rows and columns of the input.
     size: [i64; 2],
     /// Input features of one group.
     features: i64,
+    /// Output features.
+    outputs: i64,
     x_dims: Vec<i64>,
     k_dims: Vec<i64>,
     o_dims: Vec<i64>,
 }
 
 impl Case {
-    fn new(features_last: bool, window: [WindowDim; 2], groups: [i64; 2], sizes: [i64; 4]) -> Case {
+    fn new(features_last: bool, window: [WindowDim; 2], groups: [i64; 2], sizes: [i64; 5]) -> Case {
         let labels = labels(features_last);
-        let [batch, features, rows, columns] = sizes;
+        let [batch, features, outputs, rows, columns] = sizes;
         let [feature_groups, batch_groups] = groups;
         let padded = |size: i64, dim: &WindowDim| {
             let size = (size - 1) * dim.base_dilation + 1 + dim.pad_low + dim.pad_high;
@@ -80,8 +86,8 @@ impl Case {
         let out = [padded(rows, &window[0]), padded(columns, &window[1])];
         Case {
             x_dims: dims(x_order, [batch, features * feature_groups, rows, columns]),
-            k_dims: dims(k_order, [6, features, window[0].size, window[1].size]),
-            o_dims: dims(o_order, [batch / batch_groups, 6, out[0], out[1]]),
+            k_dims: dims(k_order, [outputs, features, window[0].size, window[1].size]),
+            o_dims: dims(o_order, [batch / batch_groups, outputs, out[0], out[1]]),
             asked: Convolution {
                 window: Window(window.to_vec()),
                 labels,
@@ -90,21 +96,40 @@ impl Case {
             },
             size: [rows, columns],
             features,
+            outputs,
         }
     }
 
-    fn run(&self, x: &[f32], k: &[f32]) -> Vec<f32> {
+    fn call(&self) -> RoutineCall {
         let shape = |dims: &[i64]| ArrayShape::new(ElementType::F32, dims);
-        let call = RoutineCall {
+        RoutineCall {
             routine: Asked::Convolution(Box::new(self.asked.clone())),
             inputs: vec![shape(&self.x_dims), shape(&self.k_dims)],
             outputs: vec![shape(&self.o_dims)],
-        };
-        let mut result = vec![0f32; self.o_dims.iter().product::<i64>() as usize];
-        plan(&call, &self.asked).expect("sound").run(
+        }
+    }
+
+    /// Every way that takes the shapes; the first is what a program gets.
+    fn ways(&self) -> Vec<Box<dyn Routine>> {
+        let call = self.call();
+        let geometry = Geometry::new(&call, &self.asked).expect("sound");
+        let mut ways = vec![plan(&call, &self.asked).expect("sound")];
+        if let Some(way) = Depthwise::<f32>::new(&geometry) {
+            ways.push(Box::new(way));
+        }
+        if let Some(way) = Direct::new(&geometry) {
+            ways.push(Box::new(way));
+        }
+        ways.push(Box::new(Products::<f32>::new(geometry)));
+        ways
+    }
+
+    fn run(&self, way: &dyn Routine, x: &[f32], k: &[f32], threads: usize) -> Vec<f32> {
+        let mut result = vec![f32::NAN; self.o_dims.iter().product::<i64>() as usize];
+        way.run(
             &[bytemuck::cast_slice(x), bytemuck::cast_slice(k)],
             &mut [bytemuck::cast_slice_mut(&mut result)],
-            &WorkerPool::new(2),
+            &WorkerPool::new(threads),
         );
         result
     }
@@ -112,7 +137,7 @@ impl Case {
     /// One output element: a sum over the window and the features.
     fn sum(&self, [n, o, r, c]: [i64; 4], x: &[f32], k: &[f32]) -> f32 {
         let (labels, window) = (&self.asked.labels, &self.asked.window.0);
-        let group = o / (6 / (self.asked.feature_groups * self.asked.batch_groups));
+        let group = o / (self.outputs / (self.asked.feature_groups * self.asked.batch_groups));
         let (first, n_in) = if self.asked.feature_groups > 1 {
             (group * self.features, n)
         } else {
@@ -156,14 +181,14 @@ fn input_at(dim: &WindowDim, size: i64, place: i64, element: i64) -> Option<i64>
     is_element.then_some(at / dim.base_dilation)
 }
 
-fn check(features_last: bool, window: [WindowDim; 2], groups: [i64; 2], sizes: [i64; 4]) {
+fn numbers(dims: &[i64], factor: i64) -> Vec<f32> {
+    let count = dims.iter().product::<i64>();
+    (0..count).map(|at| (at * factor % 11 - 5) as f32).collect()
+}
+
+fn check(features_last: bool, window: [WindowDim; 2], groups: [i64; 2], sizes: [i64; 5]) {
     let case = Case::new(features_last, window, groups, sizes);
-    let numbers = |dims: &[i64], factor: i64| -> Vec<f32> {
-        let count = dims.iter().product::<i64>();
-        (0..count).map(|at| (at * factor % 11 - 5) as f32).collect()
-    };
     let (x, k) = (numbers(&case.x_dims, 7), numbers(&case.k_dims, 3));
-    let got = case.run(&x, &k);
     let labels = &case.asked.labels;
     let order = [
         0,
@@ -171,31 +196,118 @@ fn check(features_last: bool, window: [WindowDim; 2], groups: [i64; 2], sizes: [
         labels.output_spatial[0],
         labels.output_spatial[1],
     ];
-    for (position, got) in got.iter().enumerate() {
-        let at = hloc_tensor::index_at(&case.o_dims, position);
-        let want = case.sum(order.map(|dim| at[dim as usize]), &x, &k);
-        assert_eq!(*got, want);
+    let count = case.o_dims.iter().product::<i64>() as usize;
+    let want: Vec<f32> = (0..count)
+        .map(|position| {
+            let at = hloc_tensor::index_at(&case.o_dims, position);
+            case.sum(order.map(|dim| at[dim as usize]), &x, &k)
+        })
+        .collect();
+    for way in case.ways() {
+        let got = case.run(&*way, &x, &k, 2);
+        assert_eq!(got, want, "{sizes:?} {groups:?} {window:?} {way:?}");
+    }
+}
+
+const PLAIN: WindowDim = WindowDim {
+    size: 3,
+    stride: 1,
+    pad_low: 0,
+    pad_high: 0,
+    base_dilation: 1,
+    window_dilation: 1,
+    reversal: false,
+};
+
+const ODD: WindowDim = WindowDim {
+    size: 2,
+    stride: 2,
+    pad_low: 2,
+    pad_high: -1,
+    base_dilation: 2,
+    window_dilation: 2,
+    reversal: true,
+};
+
+/// Padding on both sides, as most programs have it.
+const SAME: WindowDim = WindowDim {
+    pad_low: 1,
+    pad_high: 1,
+    ..PLAIN
+};
+
+#[test]
+fn windows_groups_and_layouts() {
+    for features_last in [true, false] {
+        for window in [[PLAIN, PLAIN], [ODD, PLAIN], [PLAIN, ODD], [ODD, ODD]] {
+            for groups in [[1, 1], [2, 1], [1, 2], [6, 1]] {
+                check(features_last, window, groups, [4, 2, 6, 6, 7]);
+            }
+        }
+        check(features_last, [PLAIN, PLAIN], [1, 1], [2, 5, 6, 30, 40]);
     }
 }
 
 #[test]
-fn windows_groups_and_layouts() {
-    let plain = WindowDim::of_size(3);
-    let odd = WindowDim {
-        stride: 2,
-        pad_low: 2,
-        pad_high: -1,
-        base_dilation: 2,
-        window_dilation: 2,
-        reversal: true,
-        ..WindowDim::of_size(2)
-    };
+fn tiles_and_lanes_in_part() {
+    let strided = WindowDim { stride: 3, ..SAME };
     for features_last in [true, false] {
-        for window in [[plain, plain], [odd, plain], [plain, odd]] {
-            for groups in [[1, 1], [2, 1], [1, 2], [6, 1]] {
-                check(features_last, window, groups, [4, 2, 6, 7]);
-            }
+        for columns in [1, 4, 13, 15, 31, 32, 33, 47, 65] {
+            check(features_last, [SAME, SAME], [1, 1], [1, 3, 16, 3, columns]);
+            check(
+                features_last,
+                [SAME, strided],
+                [1, 1],
+                [1, 2, 4, 3, columns],
+            );
+            check(features_last, [SAME, SAME], [5, 1], [2, 1, 10, 3, columns]);
         }
-        check(features_last, [plain, plain], [1, 1], [2, 5, 30, 40]);
+        for features in [4, 13, 14, 15, 29, 31, 32, 33, 66] {
+            check(features_last, [SAME, SAME], [1, 1], [1, 4, features, 2, 17]);
+        }
     }
+}
+
+#[test]
+fn windows_of_one_element() {
+    let one = WindowDim { size: 1, ..PLAIN };
+    let apart = WindowDim { stride: 2, ..one };
+    for features_last in [true, false] {
+        for window in [[one, one], [one, apart], [apart, one], [one, PLAIN]] {
+            check(features_last, window, [1, 1], [2, 9, 18, 7, 9]);
+            check(features_last, window, [3, 1], [2, 5, 12, 7, 9]);
+        }
+        check(features_last, [PLAIN, PLAIN], [4, 1], [2, 1, 4, 9, 150]);
+    }
+}
+
+#[test]
+fn no_number_of_threads_changes_a_bit() {
+    for (features_last, groups, sizes) in [
+        (true, [1, 1], [3, 24, 40, 40, 41]),
+        (false, [1, 1], [3, 24, 40, 40, 41]),
+        (false, [40, 1], [3, 1, 40, 60, 61]),
+        (true, [40, 1], [3, 1, 40, 60, 61]),
+    ] {
+        let case = Case::new(features_last, [SAME, SAME], groups, sizes);
+        let fractions = |values: Vec<f32>| -> Vec<f32> {
+            let numbered = values.into_iter().enumerate();
+            numbered
+                .map(|(at, x)| x + 1.0 / (at % 1013 + 3) as f32)
+                .collect()
+        };
+        let x = fractions(numbers(&case.x_dims, 7));
+        let k = fractions(numbers(&case.k_dims, 3));
+        for way in case.ways() {
+            let one = case.run(&*way, &x, &k, 1);
+            assert!(one == case.run(&*way, &x, &k, 3), "{way:?}");
+        }
+    }
+}
+
+#[test]
+fn points_are_split_among_threads() {
+    // One line of many places, more work than one task.
+    let one = WindowDim { size: 1, ..PLAIN };
+    check(false, [one, one], [1, 1], [1, 40, 33, 60, 61]);
 }

@@ -14,7 +14,7 @@ pub(super) struct Matrix<'a, T> {
 
 /// A row-major block of the result that one thread writes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target<T> {
+pub(crate) struct Target<T> {
     first: *mut T,
     len: usize,
 }
@@ -26,7 +26,7 @@ unsafe impl<T: Send> Sync for Target<T> {}
 
 impl<T> Target<T> {
     /// All of `result`, which stays borrowed by whoever holds the target's blocks.
-    pub(super) fn new(result: &mut [T]) -> Target<T> {
+    pub(crate) fn new(result: &mut [T]) -> Target<T> {
         Target {
             first: result.as_mut_ptr(),
             len: result.len(),
@@ -41,7 +41,7 @@ impl<T> Target<T> {
     ///
     /// # Panics
     /// If the block does not lie in the slice.
-    pub(super) unsafe fn block(
+    pub(crate) unsafe fn block(
         self,
         offset: usize,
         [rows, columns]: [usize; 2],
@@ -60,11 +60,11 @@ impl<T> Target<T> {
 
 /// A block of the result that only its holder touches.
 #[derive(Debug)]
-pub(super) struct Block<T> {
+pub(crate) struct Block<T> {
     first: *mut T,
-    pub(super) rows: usize,
-    pub(super) columns: usize,
-    row_stride: usize,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) row_stride: usize,
 }
 
 impl<T> Block<T> {
@@ -81,8 +81,13 @@ impl<T> Block<T> {
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.first, len) })
     }
 
+    /// The first element; the others follow as the strides say.
+    pub(crate) fn as_mut_ptr(&mut self) -> *mut T {
+        self.first
+    }
+
     /// One row of the block.
-    pub(super) fn row(&mut self, row: usize) -> &mut [T] {
+    pub(crate) fn row(&mut self, row: usize) -> &mut [T] {
         assert!(row < self.rows, "the row lies in the block");
         let first = self.first.wrapping_add(row * self.row_stride);
         // SAFETY: `Target::block` has checked that the row lies in the result, and its caller promised

@@ -13,4 +13,5 @@ mod plan;
 mod tests;
 mod vector;
 
+pub(crate) use gemm::Target;
 pub(crate) use plan::DotPlan;

@@ -24,8 +24,13 @@ const TASK_COST: usize = 40_000;
 /// Rows or columns that a block should at least have: each block packs the other operand anew.
 const MIN_BLOCK: usize = 256;
 
-/// Sizes of blocks are multiples of this, to fit the tiles of `gemm`.
-const BLOCK_ALIGN: usize = 48;
+/// Blocks of rows and of columns are multiples of these, to fit the tiles of `gemm`: as small as they can be, for
+/// blocks of one size keep all threads busy to the end.
+const ROWS_ALIGN: usize = 6;
+const COLUMNS_ALIGN: usize = 16;
+
+/// Fewest rows of a block, and their alignment, where nothing is packed.
+const VECTOR_ALIGN: usize = 48;
 
 /// Up to this many products, plain loops are faster than `gemm`.
 const PLAIN_UP_TO: usize = 512;
@@ -64,16 +69,19 @@ impl Partition {
             return Partition::Batch(batch.max(1));
         }
         let packs = m > 1 && n > 1;
-        let min_block = if packs { MIN_BLOCK } else { BLOCK_ALIGN };
+        let min_block = if packs { MIN_BLOCK } else { VECTOR_ALIGN };
         let blocks = (cost / TASK_COST).min(m.max(n) / min_block);
         if blocks < 2 {
             return Partition::Batch((TASK_COST / cost.max(1)).clamp(1, batch.max(1)));
         }
-        let size = |extent: usize| extent.div_ceil(blocks).next_multiple_of(BLOCK_ALIGN);
+        let size = |extent: usize, align: usize| {
+            let align = if packs { align } else { VECTOR_ALIGN };
+            extent.div_ceil(blocks).next_multiple_of(align)
+        };
         if m >= n {
-            Partition::Rows(size(m))
+            Partition::Rows(size(m, ROWS_ALIGN))
         } else {
-            Partition::Columns(size(n))
+            Partition::Columns(size(n, COLUMNS_ALIGN))
         }
     }
 
