@@ -1,6 +1,7 @@
 //! What the compiler chose for each kernel, and what it did not join: `hloc compile --stats`.
 
-use hloc::Executable;
+use hloc::{Executable, StageKind};
+use hloc_ir::{Module, Op};
 use hloc_loops::ir::{Block, Kernel, LoopKind, Program, Step, Stmt};
 use hloc_passes::FusionRefusal;
 
@@ -12,10 +13,39 @@ const MAX_ROWS: usize = 40;
 /// The most loops of a kernel that are listed.
 const MAX_LOOPS: usize = 8;
 
-/// A table of the kernels and library calls, and one of what fusions left out.
-pub(crate) fn choices(executable: &Executable, refusals: &[FusionRefusal]) -> String {
-    let mut text = kernels(executable);
+/// A pass that has run.
+pub(crate) struct Passed {
+    name: String,
+    /// Instructions of the module after it.
+    instructions: usize,
+    /// Loops of the module after it.
+    loops: usize,
+}
+
+impl Passed {
+    pub(crate) fn new(name: &str, module: &Module) -> Passed {
+        let computations = module.computations.values();
+        let instructions = computations.flat_map(|each| each.instructions.values());
+        let loops = instructions.filter(|each| matches!(each.op, Op::While { .. }));
+        let computations = module.computations.values();
+        Passed {
+            name: name.to_owned(),
+            loops: loops.count(),
+            instructions: computations.map(|each| each.instructions.len()).sum(),
+        }
+    }
+}
+
+/// Tables of the passes, of the kernels and library calls, and of what fusions left out.
+pub(crate) fn choices(
+    executable: &Executable,
+    passed: &[Passed],
+    refusals: &[FusionRefusal],
+) -> String {
+    let mut text = passes(executable, passed);
+    text.push_str(&kernels(executable));
     text.push_str(&calls(executable.program()));
+    text.push_str(&split_fusions(executable));
     if !refusals.is_empty() {
         text.push_str("not joined with the kernels that use it\n");
         let row = |each: &FusionRefusal| {
@@ -25,6 +55,44 @@ pub(crate) fn choices(executable: &Executable, refusals: &[FusionRefusal]) -> St
         text.push_str(&listed(refusals.iter().map(row).collect()));
     }
     text
+}
+
+/// How long each pass took and what it left.
+fn passes(executable: &Executable, passed: &[Passed]) -> String {
+    let times = executable.stage_times();
+    let times = times.iter().filter(|each| each.kind == StageKind::Pass);
+    let mut rows = vec![["  pass", "time", "leaves", ""].map(str::to_owned).to_vec()];
+    for (pass, time) in passed.iter().zip(times) {
+        let loops = match pass.loops {
+            0 => String::new(),
+            loops => counted(loops, "loop"),
+        };
+        rows.push(vec![
+            format!("  {}", pass.name),
+            format!("{:.3} ms", time.time.as_secs_f64() * 1e3),
+            counted(pass.instructions, "instruction"),
+            loops,
+        ]);
+    }
+    if rows.len() == 1 {
+        return String::new();
+    }
+    listed(rows)
+}
+
+fn split_fusions(executable: &Executable) -> String {
+    let split = executable.program().split_fusions.iter();
+    let rows = split.map(|(of, reason)| {
+        let computation = executable.module().computations.get(of.computation);
+        let instruction = computation.and_then(|each| each.instructions.get(of.instr));
+        let name = instruction.map_or_else(String::new, |each| each.name.to_string());
+        vec![format!("  {name}"), reason.clone()]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!("fusions in several steps\n{}", listed(rows))
 }
 
 fn kernels(executable: &Executable) -> String {

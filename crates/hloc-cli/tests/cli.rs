@@ -261,6 +261,7 @@ ENTRY main {
     assert_eq!(status(&compiled), 0, "{}", stderr(&compiled));
     let said = stdout(&compiled);
     for words in [
+        "  fusion",
         "300 parallel (500 vector)",
         "sort  f32[300,500], f32[300,500] -> f32[300,500]",
         "e (exponential)  it is costly, and a broadcast would repeat it for each element",

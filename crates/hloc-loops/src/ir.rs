@@ -346,6 +346,8 @@ pub struct Program {
     pub arena_bytes: u64,
     /// Number of HLO instructions that the program stands for, for statistics.
     pub num_instructions: usize,
+    /// Fusions that became several steps, with the reason, for statistics.
+    pub split_fusions: Vec<(InstrRef, String)>,
 }
 
 impl Program {

@@ -36,6 +36,7 @@ fn program(steps: impl Fn(&[BufferId]) -> Vec<Step>) -> Program {
         result_shape: Shape::Array(shape),
         arena_bytes: 128,
         num_instructions: 0,
+        split_fusions: Vec::new(),
         buffers,
     }
 }

@@ -13,7 +13,7 @@ use hloc_passes::{Fusion, Pass, fusion_refusals};
 use hloc_verify::VerifiedModule;
 
 use crate::build::{BuildArgs, build, build_observed};
-use crate::choices::choices;
+use crate::choices::{Passed, choices};
 use crate::failure::{Status, Usage, Wrong, say};
 use crate::graph::graph;
 use crate::input::ProgramFile;
@@ -105,7 +105,7 @@ fn built_with_choices(
         let built = build(compiler, file, false)?;
         return Ok((built.executable, String::new()));
     }
-    let (mut before, mut refusals) = (None, Vec::new());
+    let (mut before, mut refusals, mut passed) = (None, Vec::new(), Vec::new());
     let mut observer = |pass: &str, module: &VerifiedModule| {
         if pass == Fusion.name()
             && let Some(before) = &before
@@ -113,9 +113,10 @@ fn built_with_choices(
             refusals = fusion_refusals(before);
         }
         before = Some(module.clone());
+        passed.push(Passed::new(pass, module));
     };
     let built = build_observed(compiler, file, false, &mut observer)?;
-    let about = choices(&built.executable, &refusals);
+    let about = choices(&built.executable, &passed, &refusals);
     Ok((built.executable, about))
 }
 

@@ -188,6 +188,7 @@ pub(super) fn program(kernels: impl IntoIterator<Item = Kernel>) -> Program {
         result_shape: Shape::Tuple(Vec::new()),
         arena_bytes: 0,
         num_instructions: 0,
+        split_fusions: Vec::new(),
     }
 }
 

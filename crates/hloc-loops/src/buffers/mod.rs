@@ -356,6 +356,7 @@ mod tests {
             result_shape: Shape::Tuple(Vec::new()),
             arena_bytes: 0,
             num_instructions: 0,
+            split_fusions: Vec::new(),
         };
         plan(&mut program);
         program

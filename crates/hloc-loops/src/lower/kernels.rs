@@ -12,7 +12,7 @@ use super::steps::Lowerer;
 use super::{is_empty, leaf_shape, passes_operand_on};
 use crate::error::LowerError;
 use crate::index::{Index, linear_index};
-use crate::ir::{Access, BufferId, Kernel, Stmt};
+use crate::ir::{Access, BufferId, InstrRef, Kernel, Stmt};
 
 /// An array to be stored, by instruction of the computation that is computed and array of its value.
 #[derive(Clone, Copy)]
@@ -54,13 +54,17 @@ impl<'m> Lowerer<'m> {
     ) -> Built<Leaves> {
         let computation = &self.module.computations[fused];
         let mut instructions = computation.instructions.values();
-        if repeats_loops(computation)
-            || instructions.any(|instruction| {
-                library_call(computation, instruction).is_some()
-                    || convolution(computation, instruction).is_some()
-            })
-        {
-            return self.inlined(region, id, fused);
+        let by_library = instructions.find(|instruction| {
+            library_call(computation, instruction).is_some()
+                || convolution(computation, instruction).is_some()
+        });
+        if let Some(instruction) = by_library {
+            let reason = format!("the library computes `{}`", instruction.name);
+            return self.split(region, id, fused, reason);
+        }
+        if repeats_loops(computation) {
+            let reason = "one kernel would compute sums again and again";
+            return self.split(region, id, fused, reason.to_owned());
         }
         let mut root = computation.root;
         while passes_operand_on(computation, &computation.instructions[root]) {
@@ -76,11 +80,27 @@ impl<'m> Lowerer<'m> {
             }
         };
         match made {
-            Err(LowerError::Unsupported { .. } | LowerError::Limit { .. }) => {
-                self.inlined(region, id, fused)
+            Err(error @ (LowerError::Unsupported { .. } | LowerError::Limit { .. })) => {
+                self.split(region, id, fused, error.to_string())
             }
             Ok(_) | Err(LowerError::Internal { .. }) => made,
         }
+    }
+
+    /// The instructions of a fusion one by one.
+    fn split(
+        &mut self,
+        region: &mut Region<'m>,
+        id: InstrId,
+        fused: ComputationId,
+        reason: String,
+    ) -> Built<Leaves> {
+        let instruction = InstrRef {
+            computation: region.id,
+            instr: id,
+        };
+        self.split_fusions.push((instruction, reason));
+        self.inlined(region, id, fused)
     }
 
     /// Kernels that store all arrays of an instruction (`fused`: of what it calls), one for each size.

@@ -13,7 +13,7 @@ use super::refusal::refusal;
 use super::region::{Leaf, Leaves, Region};
 use super::{is_empty, is_virtual, leaf_of_tuple, leaf_shape, operand_id, passes_operand_on};
 use crate::error::LowerError;
-use crate::ir::{Buffer, BufferId, BufferKind, Kernel, KernelId, Program, Step};
+use crate::ir::{Buffer, BufferId, BufferKind, InstrRef, Kernel, KernelId, Program, Step};
 use crate::transform;
 
 /// The most steps of a program, inlined calls counted as often as they are called.
@@ -39,6 +39,7 @@ pub(super) struct Lowerer<'m> {
     kernel_names: HashMap<String, usize>,
     counted: Vec<bool>,
     num_instructions: usize,
+    pub(super) split_fusions: Vec<(InstrRef, String)>,
 }
 
 impl<'m> Lowerer<'m> {
@@ -57,6 +58,7 @@ impl<'m> Lowerer<'m> {
             kernel_names: HashMap::new(),
             counted: vec![false; module.computations.len()],
             num_instructions: 0,
+            split_fusions: Vec::new(),
         }
     }
 
@@ -108,6 +110,7 @@ impl<'m> Lowerer<'m> {
             result_shape: shape.result,
             arena_bytes: 0,
             num_instructions: self.num_instructions,
+            split_fusions: self.split_fusions,
         })
     }
 
