@@ -7,6 +7,7 @@
 //! the tile: the split into tiles and tasks changes no bit.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use super::geometry::Geometry;
 use super::lines::{Lines, merged};
@@ -106,27 +107,59 @@ impl Direct {
     }
 
     /// The kernel by group, part, window element, input feature, and feature of the part.
-    fn packed(&self, kernel: &[f32]) -> Vec<f32> {
-        let geometry = &self.geometry;
-        let features = geometry.input_features;
-        let mut packed = Vec::with_capacity(geometry.groups() * self.group_size());
-        for group in 0..geometry.groups() {
-            let first = group * geometry.group_features();
+    fn packed(&self, kernel: &[f32], pool: &WorkerPool) -> Vec<f32> {
+        let groups = self.geometry.groups();
+        let mut packed = vec![0.0; groups * self.group_size()];
+        let mut rest = &mut packed[..];
+        let mut pieces = Vec::with_capacity(groups * self.parts.len());
+        for group in 0..groups {
             for part in &self.parts {
-                let padding = self.width(part) - part.len();
-                let begin = (first + part.start) * geometry.kernel_output_stride;
-                for offset in &self.window {
-                    for input in 0..features {
-                        let from = begin + offset + input * geometry.kernel_input_stride;
-                        let values = kernel[from..].iter();
-                        let values = values.step_by(geometry.kernel_output_stride);
-                        packed.extend(values.take(part.len()));
-                        packed.extend(std::iter::repeat_n(0.0, padding));
-                    }
+                let (piece, behind) = rest.split_at_mut(self.width(part) * self.terms());
+                let first = group * self.geometry.group_features() + part.start;
+                pieces.push((first, part.len(), Mutex::new(piece)));
+                rest = behind;
+            }
+        }
+        let pack = |number: usize| {
+            let (first, count, piece) = &pieces[number];
+            // Each task has its own piece; the lock is never waited for.
+            let mut piece = piece.lock().unwrap_or_else(PoisonError::into_inner);
+            self.pack(kernel, *first, *count, &mut piece);
+        };
+        if packed_in_parts(groups * self.group_size()) {
+            pool.run(pieces.len(), &pack);
+        } else {
+            (0..pieces.len()).for_each(pack);
+        }
+        drop(pieces);
+        packed
+    }
+
+    /// Packs `count` features of the kernel from `first` on.
+    fn pack(&self, kernel: &[f32], first: usize, count: usize, piece: &mut [f32]) {
+        let geometry = &self.geometry;
+        let inputs = geometry.input_features;
+        let width = piece.len() / self.terms().max(1);
+        if geometry.kernel_output_stride == 1 {
+            let mut targets = piece.chunks_exact_mut(width);
+            for offset in &self.window {
+                for (input, target) in (0..inputs).zip(&mut targets) {
+                    let from = first + offset + input * geometry.kernel_input_stride;
+                    target[..count].copy_from_slice(&kernel[from..from + count]);
+                }
+            }
+            return;
+        }
+        // In the order of the kernel, where features lie far apart.
+        for feature in 0..count {
+            let kernel = &kernel[(first + feature) * geometry.kernel_output_stride..];
+            for input in 0..inputs {
+                let kernel = &kernel[input * geometry.kernel_input_stride..];
+                for (window, offset) in self.window.iter().enumerate() {
+                    piece[(window * inputs + input) * width + feature] = kernel[*offset];
                 }
             }
         }
-        packed
     }
 
     /// Packed elements of one group.
@@ -189,16 +222,15 @@ impl Direct {
         };
         let mut runs = Runs::default();
         let first = task.batch * geometry.output_batch_stride + geometry.feature_offset(task.group);
-        for output in task.outputs.clone() {
-            let offset = first + lines.outputs[output];
-            let mut at = task.group * self.group_size();
-            for part in &self.parts {
-                let width = self.width(part);
-                let weights = Operand {
-                    data: &packed[at..at + self.terms() * width],
-                    step: width,
-                };
-                at += weights.data.len();
+        let mut at = task.group * self.group_size();
+        for part in &self.parts {
+            let width = self.width(part);
+            let weights = Operand {
+                data: &packed[at..at + self.terms() * width],
+                step: width,
+            };
+            at += weights.data.len();
+            for output in task.outputs.clone() {
                 runs.clear();
                 for reading in &lines.readings[output] {
                     for (element, tap) in lines.taps.iter().enumerate() {
@@ -208,7 +240,8 @@ impl Direct {
                     }
                 }
                 let values = Operand { data: values, step };
-                let offset = offset + part.start * geometry.output_feature_stride;
+                let offset =
+                    first + lines.outputs[output] + part.start * geometry.output_feature_stride;
                 self.part(task, part, &runs, (values, weights), target, offset);
             }
         }
@@ -265,6 +298,11 @@ impl Direct {
     }
 }
 
+/// Whether a kernel of so many elements is packed by several threads.
+fn packed_in_parts(elements: usize) -> bool {
+    elements >= 64 * 1024
+}
+
 /// Output lines and places of a task.
 fn split(geometry: &Geometry, lines: &Lines, lanes_are_features: bool) -> (usize, usize) {
     let outputs = lines.outputs.len().max(1);
@@ -314,7 +352,7 @@ impl Routine for Direct {
         if output.is_empty() {
             return;
         }
-        let packed = self.packed(bytemuck::cast_slice(kernel));
+        let packed = self.packed(bytemuck::cast_slice(kernel), pool);
         let target = Target::new(output);
         pool.run(self.tasks().iter().product(), &|number| {
             self.run_task(&self.task(number), input, &packed, target);

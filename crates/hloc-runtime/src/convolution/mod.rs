@@ -10,6 +10,7 @@ mod direct;
 mod geometry;
 mod lines;
 mod pack;
+mod pointwise;
 #[cfg(test)]
 mod tests;
 mod tile;
@@ -29,6 +30,7 @@ use crate::routine::{Routine, unsupported};
 use depthwise::Depthwise;
 use direct::Direct;
 use geometry::Geometry;
+use pointwise::Pointwise;
 
 /// Elements of packed rows at a time: they fit in a second-level cache.
 const BLOCK_ELEMENTS: usize = 32 * 1024;
@@ -49,6 +51,9 @@ pub(crate) fn plan(call: &RoutineCall, asked: &Convolution) -> Result<Box<dyn Ro
     let first = types.next().unwrap_or(ElementType::Pred);
     if types.any(|other| other != first) {
         return Err(unsupported(call));
+    }
+    if let Some(pointwise) = Pointwise::new(&geometry, first) {
+        return Ok(Box::new(pointwise));
     }
     if first == ElementType::F32
         && let Some(direct) = Direct::new(&geometry)

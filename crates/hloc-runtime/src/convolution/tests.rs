@@ -310,4 +310,7 @@ fn points_are_split_among_threads() {
     // One line of many places, more work than one task.
     let one = WindowDim { size: 1, ..PLAIN };
     check(false, [one, one], [1, 1], [1, 40, 33, 60, 61]);
+    // Products of whole matrices.
+    check(false, [one, one], [1, 1], [2, 40, 33, 60, 61]);
+    check(true, [one, one], [1, 1], [2, 40, 33, 60, 61]);
 }
