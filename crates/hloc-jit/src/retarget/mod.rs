@@ -25,6 +25,7 @@ mod frame;
 mod masks;
 mod promote;
 mod rewrite;
+mod rotate;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,7 @@ use super::encode::{Fix, Line, Lines};
 use super::frame::Frame;
 use super::masks::{Mask, Masks};
 use super::promote::Promoted;
+use super::rotate::{REPLACED, Rotation, rotation};
 use super::table::{Form, Lanes, Pair, form};
 use super::{Narrow, Refusal, Wide};
 
@@ -52,6 +53,7 @@ pub(super) fn rewrite(
         constants: BTreeMap::new(),
     };
     let mut relocated = listing.relocated.iter().enumerate().peekable();
+    let mut replaced = 0;
     for (at, instruction) in listing.instructions.iter().enumerate() {
         let offset = usize::try_from(instruction.ip()).unwrap_or(usize::MAX);
         if listing.is_target.get(offset) == Some(&true) {
@@ -59,6 +61,15 @@ pub(super) fn rewrite(
             rewriter.masks.clear();
             let line = rewriter.lines.lines.len();
             rewriter.lines.labels.insert(instruction.ip(), line);
+        }
+        if replaced > 0 {
+            replaced -= 1;
+            continue;
+        }
+        if let Some(rotation) = rotation(listing, at).filter(|_| wide == Wide::Bits512) {
+            rewriter.rotate(rotation)?;
+            replaced = REPLACED - 1;
+            continue;
         }
         match relocated.next_if(|(_, (which, _))| *which == at) {
             Some((number, (_, field))) => {
@@ -248,6 +259,19 @@ impl Rewriter<'_> {
             Some(form) => self.vector(&instruction, form),
             None => Err(Refusal::instruction(&instruction)),
         }
+    }
+
+    /// One instruction for two shifts and what joins them.
+    fn rotate(&mut self, rotation: Rotation) -> Result<(), Refusal> {
+        self.expand(rotation.source)?;
+        self.masks.forget(rotation.result);
+        let register = |number: usize| Register::ZMM0 + number as u32;
+        self.push_new(Instruction::with3(
+            rotation.code,
+            register(rotation.result),
+            register(rotation.source),
+            u32::from(rotation.amount),
+        ))
     }
 
     /// A call. No vector register keeps its value, so nothing is lost when their upper parts are cleared,

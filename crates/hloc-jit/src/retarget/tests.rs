@@ -312,3 +312,77 @@ fn what_moves_between_lanes_is_refused() {
     };
     assert!(widen(&request, Wide::Bits256).is_err());
 }
+
+/// A function that loads register 1, shifts it both ways and joins, changes the result, and stores registers 0
+/// and `kept`.
+fn rotating(amounts: (u32, u32), quads: bool, kept: Register) -> Vec<u8> {
+    use iced_x86::MemoryOperand;
+    let at =
+        |number: usize| MemoryOperand::with_base_displ(Register::RDI, (number * DISTANCE) as i64);
+    let (left, right) = if quads {
+        (Code::VEX_Vpsllq_xmm_xmm_imm8, Code::VEX_Vpsrlq_xmm_xmm_imm8)
+    } else {
+        (Code::VEX_Vpslld_xmm_xmm_imm8, Code::VEX_Vpsrld_xmm_xmm_imm8)
+    };
+    let (load, store) = (Code::VEX_Vmovups_xmm_xmmm128, Code::VEX_Vmovups_xmmm128_xmm);
+    let (x, y) = (Register::XMM1, Register::XMM2);
+    let instructions = [
+        Instruction::with2(load, x, at(1)),
+        Instruction::with3(left, y, x, amounts.0),
+        Instruction::with3(right, x, x, amounts.1),
+        Instruction::with3(Code::VEX_Vpor_xmm_xmm_xmmm128, x, y, x),
+        Instruction::with2(store, at(0), x),
+        Instruction::with2(store, at(2), kept),
+        Instruction::with2(load, y, at(1)),
+        Ok(Instruction::with(Code::Retnq)),
+    ];
+    let mut encoder = Encoder::new(64);
+    for instruction in instructions {
+        let code = encoder.take_buffer();
+        let start = code.len() as u64;
+        encoder.set_buffer(code);
+        let instruction = instruction.expect("an instruction");
+        encoder.encode(&instruction, start).expect("an encoding");
+    }
+    encoder.take_buffer()
+}
+
+#[test]
+fn shifts_that_make_a_rotation_become_one() {
+    if widest() != Some(Wide::Bits512) {
+        return;
+    }
+    let cases = [
+        ((13, 19), false, Register::XMM1, true),
+        ((1, 63), true, Register::XMM1, true),
+        ((31, 1), false, Register::XMM1, true),
+        // Bits are lost or meet; a shifted value is used again.
+        ((13, 18), false, Register::XMM1, false),
+        ((32, 0), false, Register::XMM1, false),
+        ((13, 19), true, Register::XMM1, false),
+        ((13, 19), false, Register::XMM2, false),
+    ];
+    for (amounts, quads, kept, becomes_one) in cases {
+        let narrow = rotating(amounts, quads, kept);
+        let request = Narrow {
+            code: &narrow,
+            relocations: &[],
+            streaming: &[],
+            slots: 0,
+        };
+        let widened = widen(&request, Wide::Bits512).expect("a wide form");
+        let text = super::listing(&widened.code);
+        assert_eq!(text.contains("vprol"), becomes_one, "{text}");
+        let start = area(amounts.0.into());
+        let mut found = start;
+        run_code(&widened.code, &mut found);
+        for part in 0..4 {
+            let mut own = part_of(&start, Form::Store(super::table::Access::Whole), 2, part);
+            run_code(&narrow, &mut own);
+            for place in [0, 2 * DISTANCE] {
+                let found = &found[place + 16 * part..][..16];
+                assert_eq!(found, &own[place..place + 16], "{amounts:?} part {part}");
+            }
+        }
+    }
+}

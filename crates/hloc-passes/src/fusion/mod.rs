@@ -15,10 +15,11 @@
 //! that holds all its users, so no fusion depends on itself. If several hold users, it is copied into
 //! each if that is cheap, else it begins a fusion of its own. Copying and joining never repeat costly
 //! work: nothing costly is computed per element of a broadcast of it, or at two places of one kernel.
-//! Limits, in `plan` and `class`: 200 instructions and 32 operands of a fusion; 12 instructions of a
-//! chain that is copied, into 4 fusions at most (a `broadcast` or `iota` into any number); 8 cheap
-//! instructions of a chain that a `broadcast` repeats; 4 places of one kernel at which a cheap
-//! instruction is evaluated. What does not fit begins a fusion of its own, a `broadcast` too. The limits
+//! Limits, in `plan` and `class`: work of 1024 (1 for what moves an index, 2 for an op, 32 for a costly one)
+//! and 32 operands of a fusion; 12 instructions of a chain that is copied, into 4 fusions at most (a
+//! `broadcast` or `iota` into any number); 8 cheap instructions of a chain that a `broadcast` repeats; 4 places
+//! of one kernel at which a cheap instruction is evaluated. What does not fit begins a fusion of its own; what
+//! follows from the index alone always fits, unless there are too many operands. The limits
 //! keep the result linear in the program. A second run finds nothing to do.
 //!
 //! Before anything is rebuilt, the graph of what will run (fusions and the instructions that stay, an edge

@@ -10,8 +10,9 @@ use smallvec::SmallVec;
 
 use super::class::{Class, Edge, MAX_OPERANDS, Work, class, edge};
 
-/// The most instructions of a fusion, constants not counted.
-const MAX_MEMBERS: usize = 200;
+/// The most work of a fusion: what its kernel takes to compile and its registers hold. At this many ops, going
+/// to memory in between costs a few per cent of what they compute.
+const MAX_WORK: usize = 1024;
 /// The most fusions that an instruction is copied into, `broadcast`, `iota` and the like excepted.
 const MAX_COPIES: usize = 4;
 /// The longest chain of instructions that is copied for the sake of its end.
@@ -31,6 +32,8 @@ pub(super) struct Group {
     pub(super) members: Vec<InstrId>,
     /// How many of them are no constants.
     pub(super) size: usize,
+    /// How much they compute, at most [`MAX_WORK`] and what follows from the index.
+    work: usize,
     /// What comes from outside so far; more than [`MAX_OPERANDS`] never.
     operands: Vec<InstrId>,
     next_context: u32,
@@ -71,8 +74,8 @@ pub(super) struct Plan {
 /// Why an instruction does not join a fusion that uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// The fusion has as many instructions as it may.
-    Instructions,
+    /// The fusion has as much work as it may.
+    Work,
     /// The fusion has as many operands as it may.
     Operands,
     /// It would be evaluated at so many places of one kernel.
@@ -296,8 +299,10 @@ impl Planner<'_> {
     /// What `id` would be in the group of `uses`, or why it does not fit.
     fn fit(&mut self, id: InstrId, work: Work, uses: &[Use]) -> Result<Membership, Refusal> {
         let group = uses[0].0;
-        if self.groups[group].size >= MAX_MEMBERS {
-            return Err(Refusal::Instructions);
+        // What follows from the index alone is better computed anywhere than loaded.
+        let is_full = self.groups[group].work + weight(work) > MAX_WORK;
+        if is_full && !self.follows_from_index(id) {
+            return Err(Refusal::Work);
         }
         if !self.operands_fit(id, group) {
             return Err(Refusal::Operands);
@@ -346,11 +351,12 @@ impl Planner<'_> {
     }
 
     fn join(&mut self, id: InstrId, memberships: Vec<Membership>) {
-        let added = self.outside_operands(id);
+        let (added, weight) = (self.outside_operands(id), self.weight(id));
         for membership in &memberships {
             let group = &mut self.groups[membership.group];
             group.members.push(id);
             group.size += 1;
+            group.work += weight;
             group.operands.retain(|operand| *operand != id);
             for operand in &added {
                 if !group.operands.contains(operand) {
@@ -361,6 +367,15 @@ impl Planner<'_> {
         self.memberships[id.index()].extend(memberships);
     }
 
+    /// What `id` adds to the work of a group.
+    fn weight(&self, id: InstrId) -> usize {
+        match self.classes[id.index()] {
+            Class::Elemental(work) => weight(work),
+            Class::Reduce => weight(Work::Costly),
+            Class::ScalarConstant | Class::Outside => 0,
+        }
+    }
+
     /// Makes `id` the root of a group of its own.
     fn begin_group(&mut self, id: InstrId) {
         self.stored[id.index()] = true;
@@ -369,6 +384,7 @@ impl Planner<'_> {
             root: id,
             members: vec![id],
             size: 1,
+            work: self.weight(id),
             operands: self.outside_operands(id).to_vec(),
             next_context: 1,
         });
@@ -453,6 +469,15 @@ impl Planner<'_> {
     }
 }
 
+/// What an op adds to the work of a group: about the machine instructions that it becomes.
+fn weight(work: Work) -> usize {
+    match work {
+        Work::Index => 1,
+        Work::Cheap => 2,
+        Work::Costly => 32,
+    }
+}
+
 /// Adds to `joined` that a user with membership `through` takes it along `edge`.
 fn add_use(joined: &mut Membership, through: &Membership, edge: Edge, next_context: &mut u32) {
     joined.guarded |= through.guarded || edge == Edge::Guarded;
@@ -504,8 +529,8 @@ fn objection(joined: &mut Membership, work: Work) -> Option<Refusal> {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::Instructions => {
-                write!(f, "the fusion that uses it has {MAX_MEMBERS} instructions")
+            Refusal::Work => {
+                write!(f, "the fusion that uses it has work of {MAX_WORK}")
             }
             Refusal::Operands => write!(f, "the fusion that uses it has {MAX_OPERANDS} operands"),
             Refusal::Places(count) => {

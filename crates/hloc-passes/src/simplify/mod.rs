@@ -9,6 +9,7 @@
 //! - `algebra`: neutral elements, inverses of inverses, constant predicates.
 //! - `hoist`: an element-wise op on broadcasts becomes a broadcast of the op on what was broadcast;
 //!   on reshapes that add dimensions of size 1 it becomes a reshape.
+//! - `integers`: integers computed in more bits than are kept, shifts that leave nothing.
 //! - `structure`: tuples and their elements, conditionals with constant predicates (they become calls),
 //!   reductions over dimensions of size 1.
 //!
@@ -19,6 +20,7 @@
 
 mod algebra;
 mod hoist;
+mod integers;
 mod shapes;
 mod splat;
 mod structure;
@@ -103,6 +105,7 @@ type Rule = fn(&mut Simplifier<'_>, &Draft) -> Option<Step>;
 const RULES: &[Rule] = &[
     shapes::simplify,
     algebra::simplify,
+    integers::simplify,
     hoist::simplify,
     structure::simplify,
 ];

@@ -198,3 +198,44 @@ fn a_predicate_spelled_out_is_itself() {
          ROOT r = (pred[2], f32[2]) tuple(p, x)",
     );
 }
+
+#[test]
+fn counters_are_computed_in_the_bits_that_are_kept() {
+    simplified(
+        "n = u64[] constant(7)
+         ns = u64[9,7] broadcast(n), dimensions={}
+         rows = u64[9,7] iota(), iota_dimension=0
+         columns = u64[9,7] iota(), iota_dimension=1
+         a = u64[9,7] multiply(rows, ns)
+         i = u64[9,7] add(a, columns)
+         half = u64[] constant(32)
+         halves = u64[9,7] broadcast(half), dimensions={}
+         s = u64[9,7] shift-right-logical(i, halves)
+         low = u32[9,7] convert(i)
+         ROOT t = (u32[9,7], u64[9,7]) tuple(low, s)",
+        "n = u64[] constant(7)
+         constant = u64[] constant(0)
+         s = u64[9,7] broadcast(constant), dimensions={}
+         iota = u32[9,7] iota(), iota_dimension=0
+         convert = u32[] convert(n)
+         broadcast = u32[9,7] broadcast(convert), dimensions={}
+         multiply = u32[9,7] multiply(iota, broadcast)
+         iota.1 = u32[9,7] iota(), iota_dimension=1
+         low = u32[9,7] add(multiply, iota.1)
+         ROOT t = (u32[9,7], u64[9,7]) tuple(low, s)",
+    );
+}
+
+#[test]
+fn numbers_that_may_be_large_stay() {
+    let text = "i = u64[300] iota(), iota_dimension=0
+         x = u64[300] parameter(0)
+         s = u64[] constant(8)
+         ss = u64[300] broadcast(s), dimensions={}
+         a = u64[300] shift-right-logical(i, ss)
+         b = u64[300] shift-right-logical(x, ss)
+         n = u8[300] convert(i)
+         m = u32[300] convert(b)
+         ROOT t = (u64[300], u8[300], u32[300]) tuple(a, n, m)";
+    simplified(text, text);
+}
