@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use hloc_ir::{ElementType, Id, SideTable};
-use hloc_loops::ir::{Access, Kernel, ParamId, ValueId, VarId};
+use hloc_loops::ir::{Access, Expr, Kernel, ParamId, Stmt, ValueId, VarId};
 use hloc_loops::split::{Split, split};
 
 use crate::error::JitError;
@@ -20,7 +20,7 @@ use crate::index::Computed;
 use crate::repr::Reg;
 use crate::retarget::{self, Narrow, Refusal, Wide, Widened};
 use crate::runtime::Helper;
-use crate::vector::plan;
+use crate::vector::{Table, plan};
 
 /// What every kernel of a program is compiled for.
 pub(crate) struct Target {
@@ -108,6 +108,10 @@ pub(crate) struct Emitter<'a, 'f> {
     pub(crate) streamed: Vec<ParamId>,
     /// Large arrays that are read from end to end.
     pub(crate) read_ahead: Vec<ParamId>,
+    /// The bits of values that are constants.
+    constants: BTreeMap<ValueId, u128>,
+    /// What wide loops load that follows no stride.
+    pub(crate) tables: Vec<Table>,
 }
 
 /// What the vectors of an emitted kernel allow.
@@ -173,7 +177,10 @@ pub(crate) fn emit_kernel(
         crosses_lanes: false,
         streamed: Vec::new(),
         read_ahead: plan::read_ahead(kernel, target.streaming_bytes),
+        constants: constants(kernel),
+        tables: Vec::new(),
     };
+    emitter.write_tables()?;
     emitter.block(&kernel.body)?;
     emitter.b.ins().return_(&[]);
     let lanes = match (emitter.has_wide, emitter.crosses_lanes) {
@@ -184,6 +191,31 @@ pub(crate) fn emit_kernel(
     };
     emitter.b.finalize(target.isa.frontend_config());
     Ok(lanes)
+}
+
+/// The bits of all values that statements bind to constants.
+fn constants(kernel: &Kernel) -> BTreeMap<ValueId, u128> {
+    fn collect(block: &[Stmt], found: &mut BTreeMap<ValueId, u128>) {
+        for stmt in block {
+            match stmt {
+                Stmt::Let {
+                    value,
+                    expr: Expr::Constant(bits),
+                } => {
+                    found.insert(*value, bits.0);
+                }
+                Stmt::Let { .. } | Stmt::Store { .. } => {}
+                Stmt::For(inner) => collect(&inner.body, found),
+                Stmt::If(inner) => {
+                    collect(&inner.then, found);
+                    collect(&inner.otherwise, found);
+                }
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    collect(&kernel.body, &mut found);
+    found
 }
 
 /// The pointers of the buffers. They do not change while the kernel runs.
@@ -315,6 +347,11 @@ impl Emitter<'_, '_> {
             message: message.into(),
             span: self.kernel.span,
         }
+    }
+
+    /// The bits of a value that is a constant.
+    pub(crate) fn known_bits(&self, value: ValueId) -> Option<u128> {
+        self.constants.get(&value).copied()
     }
 
     /// Binds a value.

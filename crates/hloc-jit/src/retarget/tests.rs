@@ -368,6 +368,7 @@ fn shifts_that_make_a_rotation_become_one() {
             code: &narrow,
             relocations: &[],
             streaming: &[],
+            ahead: &[],
             slots: 0,
         };
         let widened = widen(&request, Wide::Bits512).expect("a wide form");

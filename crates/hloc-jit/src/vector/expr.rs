@@ -6,7 +6,7 @@ use hloc_ir::{BinaryOp, CompareType, ComparisonDirection, TernaryOp, UnaryOp};
 use hloc_loops::index::Index;
 use hloc_loops::ir::{Expr, ValueId};
 
-use super::plan::constant_of;
+use super::extreme::is_extreme_op;
 use super::{Lane, Vectors, Width};
 use crate::error::JitError;
 use crate::kernel::ahead_mark;
@@ -54,18 +54,26 @@ impl Vectors<'_, '_, '_> {
             }
             Expr::Binary(op, lhs, rhs) => {
                 let x = self.lanes(*lhs, copy)?;
-                match constant_of(&self.e.kernel.body, *rhs) {
+                match self.e.known_bits(*rhs) {
                     Some(amount) if is_shift(*op) => self.shift(*op, lane, x, amount as u32),
                     Some(_) | None => {
                         let y = self.lanes(*rhs, copy)?;
+                        if is_extreme_op(*op, lane) {
+                            let (x, y) = ((x, self.limit(*lhs)), (y, self.limit(*rhs)));
+                            return Ok(self.extreme(*op, x, y));
+                        }
                         self.binary(*op, lane, x, y)
                     }
                 }
             }
             Expr::Ternary(op, [a, b, c]) => {
-                let (a, b) = (self.lanes(*a, copy)?, self.lanes(*b, copy)?);
-                let c = self.lanes(*c, copy)?;
-                self.ternary(*op, lane, [a, b, c])
+                let lanes = [
+                    self.lanes(*a, copy)?,
+                    self.lanes(*b, copy)?,
+                    self.lanes(*c, copy)?,
+                ];
+                let (low, high) = (self.limit(*a), self.limit(*c));
+                self.ternary(*op, lane, lanes, [low, high])
             }
             Expr::Compare {
                 direction,
@@ -280,11 +288,16 @@ impl Vectors<'_, '_, '_> {
         op: TernaryOp,
         lane: Lane,
         [a, b, c]: [Value; 3],
+        [low, high]: [Option<f64>; 2],
     ) -> Result<Value, JitError> {
         match op {
             TernaryOp::Select => {
                 let mask = self.cast(lane.vector(self.width()), a);
                 Ok(self.e.b.ins().bitselect(mask, b, c))
+            }
+            TernaryOp::Clamp if is_extreme_op(BinaryOp::Maximum, lane) => {
+                let above = self.extreme(BinaryOp::Maximum, (b, None), (a, low));
+                Ok(self.extreme(BinaryOp::Minimum, (above, None), (c, high)))
             }
             TernaryOp::Clamp => {
                 let above = self.binary(BinaryOp::Maximum, lane, b, a)?;

@@ -1,12 +1,16 @@
-//! Greatest and least elements of floats, with two more vectors beside the partial results.
+//! The greater and the less of floats; greatest and least elements, with two more vectors beside the partial
+//! results.
 //!
-//! A `maximum` that gives NaN for NaN and +0 above −0 takes eight instructions. A reduction needs to know
+//! A `maximum` that gives NaN for NaN and +0 above −0 takes five instructions: the processor's gives its second
+//! operand where one is NaN or both are zeros, so that of both orders the common bits are right but for NaN. With
+//! a constant that is no NaN it takes one, and one more beside +0. A reduction needs to know
 //! only at its end whether there was a NaN, and the sign of zero only if zero is what it ends with: then all
 //! elements are of one sign, and a zero of the other sign shows in the bits that they have in common.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use hloc_ir::BinaryOp;
+use hloc_ir::{BinaryOp, ElementType};
+use hloc_loops::ir::ValueId;
 
 use super::plan::Reduction;
 use super::{Lane, Vectors};
@@ -17,14 +21,83 @@ pub(super) const BESIDE: usize = 2;
 
 /// Whether the reduction is of this kind.
 pub(super) fn is_extreme(reduction: &Reduction, lane: Lane) -> bool {
+    is_extreme_op(reduction.op, lane)
+}
+
+/// Whether this is a maximum or minimum of floats.
+pub(super) fn is_extreme_op(op: BinaryOp, lane: Lane) -> bool {
     let is_float = match lane {
         Lane::Float | Lane::Narrow(_) => true,
         Lane::Mask | Lane::Int(_) => false,
     };
-    is_float && (reduction.op == BinaryOp::Maximum || reduction.op == BinaryOp::Minimum)
+    is_float && (op == BinaryOp::Maximum || op == BinaryOp::Minimum)
 }
 
 impl Vectors<'_, '_, '_> {
+    /// The number that a value is in every lane, if it is a constant and no NaN.
+    pub(super) fn limit(&self, value: ValueId) -> Option<f64> {
+        let bits = self.e.known_bits(value)?;
+        let ty = self.e.type_of(value).ok()?;
+        let number = if ty == ElementType::F32 {
+            f64::from(f32::from_bits(bits as u32))
+        } else if ty == ElementType::BF16 {
+            f64::from(f32::from_bits((bits as u32) << 16))
+        } else if ty == ElementType::F64 {
+            f64::from_bits(bits as u64)
+        } else {
+            return None;
+        };
+        (!number.is_nan()).then_some(number)
+    }
+
+    /// The greater or the less: NaN where either is NaN, −0 below +0. Beside each operand stands the number that
+    /// it is everywhere, if that is known.
+    ///
+    /// Narrow floats need no rounding: the result is one of the operands.
+    pub(super) fn extreme(
+        &mut self,
+        op: BinaryOp,
+        (x, left): (Value, Option<f64>),
+        (y, right): (Value, Option<f64>),
+    ) -> Value {
+        let limited = match (left, right) {
+            (_, Some(limit)) => self.limited(op, x, (y, limit)),
+            (Some(limit), None) => self.limited(op, y, (x, limit)),
+            (None, None) => None,
+        };
+        if let Some(limited) = limited {
+            return limited;
+        }
+        let one = self.more_extreme(op, x, y);
+        let other = self.more_extreme(op, y, x);
+        let ints = self.width().ints();
+        let (one, other) = (self.cast(ints, one), self.cast(ints, other));
+        // Equal numbers have equal bits, but for zeros.
+        let bits = self.both_signs(op, one, other);
+        let floats = self.width().floats();
+        let number = self.cast(floats, bits);
+        let nan = self.splat_float(f32::NAN);
+        let is_nan = self.e.b.ins().fcmp(FloatCC::Unordered, x, y);
+        self.choose(is_nan, nan, number)
+    }
+
+    /// With a number: where `x` is NaN, and where both are zeros, `x` is what the processor gives. `None` if that
+    /// would be the wrong zero.
+    fn limited(&mut self, op: BinaryOp, x: Value, (lanes, limit): (Value, f64)) -> Option<Value> {
+        let is_maximum = op == BinaryOp::Maximum;
+        let is_kept = limit != 0.0 || limit.is_sign_negative() == is_maximum;
+        if !is_kept && !is_maximum {
+            return None;
+        }
+        let result = self.more_extreme(op, lanes, x);
+        if is_kept {
+            return Some(result);
+        }
+        // −0 + 0 is +0; everything else stays.
+        let zero = self.splat_float(0.0);
+        Some(self.e.b.ins().fadd(result, zero))
+    }
+
     /// The state after the first round: its elements and the vectors beside them.
     pub(super) fn first_extremes(&mut self, op: BinaryOp, elements: &[Value]) -> Vec<Value> {
         let (nan, signs) = (self.nans(elements), self.signs(op, elements));

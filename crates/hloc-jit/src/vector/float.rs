@@ -155,8 +155,7 @@ impl Vectors<'_, '_, '_> {
             BinaryOp::Subtract => self.e.b.ins().fsub(x, y),
             BinaryOp::Multiply => self.e.b.ins().fmul(x, y),
             BinaryOp::Divide => self.e.b.ins().fdiv(x, y),
-            BinaryOp::Maximum => self.e.b.ins().fmax(x, y),
-            BinaryOp::Minimum => self.e.b.ins().fmin(x, y),
+            BinaryOp::Maximum | BinaryOp::Minimum => self.extreme(op, (x, None), (y, None)),
             BinaryOp::Power if self.width() == Width::Single => {
                 power(&mut Clif::vector(&mut self.e.b), x, y)
             }
@@ -207,7 +206,7 @@ impl Vectors<'_, '_, '_> {
         self.bitwise(magnitude, sign, false)
     }
 
-    fn choose(&mut self, mask: Value, a: Value, b: Value) -> Value {
+    pub(super) fn choose(&mut self, mask: Value, a: Value, b: Value) -> Value {
         let mask = self.cast(self.width().floats(), mask);
         self.e.b.ins().bitselect(mask, a, b)
     }

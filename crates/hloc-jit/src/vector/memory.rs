@@ -112,6 +112,15 @@ impl Vectors<'_, '_, '_> {
         index: &Index,
         copy: i64,
     ) -> Result<Value, JitError> {
+        if self.is_wide() {
+            let Some(slot) = self.e.table(param, index) else {
+                return Err(self.e.malformed("a wide loop has no table"));
+            };
+            let (address, offset) = self.table_address(slot, copy);
+            let vector = self.gathered_type(lane);
+            let lanes = self.load_vector(vector, address, offset);
+            return Ok(self.gathered_lanes(lane, lanes));
+        }
         let (lanes, var) = (self.width().lanes(), self.plan.var);
         let mut places = Vec::new();
         for at in 0..lanes {
@@ -136,7 +145,7 @@ impl Vectors<'_, '_, '_> {
         places: &[(Value, i32)],
     ) -> Result<Value, JitError> {
         self.e.crosses_lanes = true;
-        let (width, flags) = (self.width(), self.e.load_flags(param));
+        let flags = self.e.load_flags(param);
         let mut all = None;
         for (at, (address, offset)) in (0..).zip(places) {
             let reg = self.e.load(ty, flags, *address, *offset).one();
@@ -144,11 +153,7 @@ impl Vectors<'_, '_, '_> {
                 Lane::Float => reg,
                 Lane::Int(_) | Lane::Mask | Lane::Narrow(_) => self.lane_bits(lane, reg),
             };
-            let vector = if lane == Lane::Float {
-                width.floats()
-            } else {
-                width.ints()
-            };
+            let vector = self.gathered_type(lane);
             all = Some(match all {
                 None => self.e.b.ins().scalar_to_vector(vector, element),
                 Some(lanes) => self.e.b.ins().insertlane(lanes, element, at),
@@ -157,14 +162,27 @@ impl Vectors<'_, '_, '_> {
         let Some(lanes) = all else {
             return Err(self.e.malformed("a vector has no lanes"));
         };
-        Ok(match lane {
+        Ok(self.gathered_lanes(lane, lanes))
+    }
+
+    /// The type of a vector into which elements are put one by one.
+    fn gathered_type(&self, lane: Lane) -> Type {
+        match lane {
+            Lane::Float => self.width().floats(),
+            Lane::Int(_) | Lane::Mask | Lane::Narrow(_) => self.width().ints(),
+        }
+    }
+
+    /// Such a vector as the lanes that it stands for.
+    fn gathered_lanes(&mut self, lane: Lane, lanes: Value) -> Value {
+        match lane {
             Lane::Float | Lane::Int(_) => lanes,
             Lane::Mask => {
                 let zero = self.splat_bits(0);
                 self.e.b.ins().icmp(IntCC::NotEqual, lanes, zero)
             }
             Lane::Narrow(ty) => narrow::widen(&mut Clif::vector(&mut self.e.b), ty, lanes),
-        })
+        }
     }
 
     /// Where the first lane of a copy lies. Copies are further iterations of the vector loop, or of the
@@ -198,7 +216,7 @@ impl Vectors<'_, '_, '_> {
     }
 
     /// An integer from memory as wide as a lane.
-    fn lane_bits(&mut self, lane: Lane, bits: Value) -> Value {
+    pub(super) fn lane_bits(&mut self, lane: Lane, bits: Value) -> Value {
         let wide = self.width().int_lane();
         if self.e.b.func.dfg.value_type(bits) == wide {
             return bits;
@@ -444,6 +462,23 @@ impl Vectors<'_, '_, '_> {
                 }
                 None => self.e.b.ins().extractlane(lanes, at),
             };
+            elements.push(self.scalar(lane, value));
+        }
+        elements
+    }
+
+    /// The elements in all lanes of a vector of any width, as scalar code holds them.
+    pub(super) fn all_scalars(&mut self, lane: Lane, lanes: Value) -> Vec<Reg> {
+        if !self.is_wide() {
+            return self.scalars(lane, lanes);
+        }
+        let ty = self.e.b.func.dfg.value_type(lanes).lane_type();
+        let address = self.e.lanes_address();
+        self.store_vector(lanes, address, 0);
+        let offsets = (0i32..).map(|at| at * ty.bytes().cast_signed());
+        let mut elements = Vec::new();
+        for (_, offset) in (0..self.lane_count()).zip(offsets) {
+            let value = self.e.b.ins().load(ty, FLAGS, address, offset);
             elements.push(self.scalar(lane, value));
         }
         elements

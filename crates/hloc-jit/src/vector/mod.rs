@@ -21,6 +21,7 @@ mod lanes;
 mod memory;
 pub(crate) mod plan;
 mod reduce;
+mod tables;
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
@@ -34,6 +35,7 @@ use crate::kernel::Emitter;
 pub(crate) use body::Vectors;
 pub(crate) use lanes::{Lane, Width};
 pub(crate) use plan::Plan;
+pub(crate) use tables::Table;
 
 impl Emitter<'_, '_> {
     /// Emits a vector loop as vector code; `false` if its body needs scalar code, and nothing is emitted.
@@ -72,7 +74,7 @@ impl Emitter<'_, '_> {
     /// All iterations of a loop that carries nothing.
     fn whole_loop(&mut self, inner: &For, plan: &Plan) -> Result<(), JitError> {
         let (extent, lanes) = (self.extent(inner)?, plan.width.lanes());
-        let begin = if self.is_wide(plan) {
+        let begin = if self.is_wide(inner, plan) {
             self.wide_stretches(inner, plan, extent)?
         } else {
             0
@@ -99,6 +101,10 @@ impl Emitter<'_, '_> {
         if extent < lanes {
             return Ok(0);
         }
+        if plan.unrolled {
+            self.single_stretch(inner, plan, extent)?;
+            return Ok(extent);
+        }
         let step = lanes * plan.copies;
         let main = extent / step * step;
         let may_repeat = plan::may_repeat(inner);
@@ -120,6 +126,51 @@ impl Emitter<'_, '_> {
         let rest = extent / lanes * lanes;
         self.vector_stretch(inner, plan, (main, rest), 1, true)?;
         Ok(rest)
+    }
+
+    /// All iterations of a loop at once, with stores that pass the caches if these are aligned.
+    fn single_stretch(&mut self, inner: &For, plan: &Plan, extent: i64) -> Result<(), JitError> {
+        let copies = extent / self.lanes(plan, true);
+        let streamed = self.streamed(inner, plan);
+        if streamed.is_empty() {
+            return self.vector_stretch(inner, plan, (0, extent), copies, true);
+        }
+        let (run, other) = (self.b.create_block(), self.b.create_block());
+        let done = self.b.create_block();
+        let begin = self.b.ins().iconst(types::I64, 0);
+        let unaligned = self.unaligned(inner, begin, &streamed)?;
+        self.b.ins().brif(unaligned, other, &[], run, &[]);
+        for block in [run, other] {
+            self.b.switch_to_block(block);
+            self.b.seal_block(block);
+            if block == run {
+                self.streamed = streamed.iter().map(|(param, _)| *param).collect();
+            }
+            self.vector_stretch(inner, plan, (0, extent), copies, true)?;
+            self.streamed.clear();
+            self.b.ins().jump(done, &[]);
+        }
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
+        Ok(())
+    }
+
+    /// Not 0 if iteration `begin` of a loop stores to an address that is no multiple of 64.
+    fn unaligned(
+        &mut self,
+        inner: &For,
+        begin: Value,
+        streamed: &[(ParamId, &Index)],
+    ) -> Result<Value, JitError> {
+        self.enter_loop(inner.var, begin);
+        let mut bits = self.b.ins().iconst(types::I64, 0);
+        for (param, index) in streamed {
+            let (address, offset) = self.address(*param, index)?;
+            let address = self.b.ins().iadd_imm_s(address, i64::from(offset));
+            bits = self.b.ins().bor(bits, address);
+        }
+        self.leave_loop();
+        Ok(self.b.ins().band_imm_u(bits, 63))
     }
 
     /// Iterations `begin..end`, at least as many before `end` as fill a vector: the last vector ends there.
@@ -186,7 +237,7 @@ impl Emitter<'_, '_> {
         self.vectorize = false;
         let grain = self.split.map_or(1, Split::grain);
         let lanes = self.lanes(&plan, true);
-        if self.is_wide(&plan) && self.extent(inner)? >= lanes {
+        if self.is_wide(inner, &plan) && self.extent(inner)? >= lanes {
             return self.wide_part(inner, &plan, (begin, end), grain);
         }
         let next = self.vector_runs(inner, &plan, (begin, end), false)?;
@@ -316,15 +367,7 @@ impl Emitter<'_, '_> {
     ) -> Result<Value, JitError> {
         let (run, done) = (self.b.create_block(), self.b.create_block());
         let left = self.b.append_block_param(done, types::I64);
-        self.enter_loop(inner.var, begin);
-        let mut bits = self.b.ins().iconst(types::I64, 0);
-        for (param, index) in streamed {
-            let (address, offset) = self.address(*param, index)?;
-            let address = self.b.ins().iadd_imm_s(address, i64::from(offset));
-            bits = self.b.ins().bor(bits, address);
-        }
-        self.leave_loop();
-        let unaligned = self.b.ins().band_imm_u(bits, 63);
+        let unaligned = self.unaligned(inner, begin, streamed)?;
         let args = [BlockArg::Value(begin)];
         self.b.ins().brif(unaligned, done, &args, run, &[]);
         self.b.switch_to_block(run);
@@ -409,9 +452,13 @@ impl Emitter<'_, '_> {
         Ok(())
     }
 
-    /// Whether loops of this plan may have wide vectors.
-    fn is_wide(&self, plan: &Plan) -> bool {
-        self.factor > 1 && !plan.is_strided && !plan.unrolled
+    /// Whether a loop may have wide vectors.
+    fn is_wide(&self, inner: &For, plan: &Plan) -> bool {
+        let is_even = || {
+            let extent = self.kernel.vars.get(plan.var).map_or(0, |var| var.extent);
+            extent % self.lanes(plan, true) == 0 && self.has_tables(inner)
+        };
+        self.factor > 1 && !plan.is_strided && (!plan.unrolled || is_even())
     }
 
     /// One iteration of a vector loop.

@@ -31,7 +31,7 @@ pub(crate) struct Plan {
     pub(crate) unrolled: bool,
     /// The loop around this one, if its iterations are what copies are.
     pub(crate) rows: Option<VarId>,
-    /// Whether a load jumps over elements.
+    /// Whether a load jumps over elements by a stride.
     pub(crate) is_strided: bool,
 }
 
@@ -59,6 +59,7 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
         has_inner_blocks: false,
         is_strided: false,
         is_uneven: false,
+        has_jumps: false,
         stores: 0,
     };
     // Around inner loops, lanes that do not load next to each other cost more than they save.
@@ -104,7 +105,7 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
         varying: analysis.varying,
         reductions,
         rows: None,
-        is_strided: analysis.is_strided,
+        is_strided: analysis.has_jumps,
     })
 }
 
@@ -289,6 +290,8 @@ struct Analysis<'a> {
     is_strided: bool,
     /// Whether some follow no stride: `i mod 3`.
     is_uneven: bool,
+    /// Whether some follow a stride other than 1.
+    has_jumps: bool,
     stores: usize,
 }
 
@@ -354,6 +357,7 @@ impl<'a> Analysis<'a> {
                 let stride = index.stride(self.var);
                 self.is_strided |= stride != Some(1);
                 self.is_uneven |= stride.is_none();
+                self.has_jumps |= stride.is_some_and(|stride| stride != 1);
                 let dynamic = index.dynamic_values();
                 !dynamic.iter().any(|value| self.varying.contains(value))
             }
@@ -532,7 +536,7 @@ fn constant_below(kernel: &Kernel, amount: ValueId, lane: Lane) -> bool {
 }
 
 /// The bits of a value that a statement binds to a constant.
-pub(crate) fn constant_of(block: &[Stmt], wanted: ValueId) -> Option<u128> {
+fn constant_of(block: &[Stmt], wanted: ValueId) -> Option<u128> {
     block.iter().find_map(|stmt| match stmt {
         Stmt::Let {
             value,

@@ -7,7 +7,7 @@
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
-use hloc_loops::ir::{Carried, For, Stmt};
+use hloc_loops::ir::{Carried, Expr, For, Stmt};
 
 use super::extreme::{BESIDE, is_extreme};
 use super::plan::Reduction;
@@ -27,7 +27,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
         if extent < chunk {
             return Ok(false);
         }
-        let is_wide = self.is_wide(plan);
+        let is_wide = self.is_wide(inner, plan);
         let zero = self.b.ins().iconst(types::I64, 0);
         self.enter_loop(inner.var, zero);
         let mut vectors = self.partial_vectors(plan, is_wide);
@@ -53,7 +53,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             };
             folded.push(vectors.fold(reduction, carried, &lanes)?);
         }
-        self.left_over(inner, &folded, main, extent)?;
+        self.left_over(inner, plan, &folded, (main, extent), is_wide)?;
         Ok(true)
     }
 
@@ -117,14 +117,30 @@ impl<'a, 'f> Emitter<'a, 'f> {
         Ok(result)
     }
 
-    /// The iterations `begin..end`, one at a time, beginning with `folded` as the carried values.
+    /// The iterations `begin..end`, combined one at a time, beginning with `folded` as the carried values.
+    ///
+    /// What several of them compute is computed in vectors that end where the loop ends; iterations before `begin`
+    /// that these repeat are left out of account.
     fn left_over(
         &mut self,
         inner: &For,
+        plan: &Plan,
         folded: &[Reg],
-        begin: i64,
-        end: i64,
+        (begin, end): (i64, i64),
+        is_wide: bool,
     ) -> Result<(), JitError> {
+        if end - begin > 1 && computes(inner, plan) {
+            let elements = self.last_elements(inner, plan, (begin, end), is_wide)?;
+            for (at, reduction) in plan.reductions.iter().enumerate() {
+                let ty = self.type_of(reduction.element)?;
+                let mut result = folded[at];
+                for element in &elements[at] {
+                    result = self.binary(reduction.op, ty, result, *element)?;
+                }
+                self.bind(inner.carried[at].result, result);
+            }
+            return Ok(());
+        }
         for (carried, folded) in inner.carried.iter().zip(folded) {
             self.bind(carried.result, *folded);
         }
@@ -135,6 +151,48 @@ impl<'a, 'f> Emitter<'a, 'f> {
         }
         Ok(())
     }
+}
+
+impl<'a, 'f> Emitter<'a, 'f> {
+    /// What each reduction combines in the iterations `begin..end`, fewer than a round has.
+    fn last_elements(
+        &mut self,
+        inner: &For,
+        plan: &Plan,
+        (begin, end): (i64, i64),
+        is_wide: bool,
+    ) -> Result<Vec<Vec<Reg>>, JitError> {
+        let first = end - plan.width.lanes() * VECTORS;
+        let counter = self.b.ins().iconst(types::I64, first);
+        self.enter_loop(inner.var, counter);
+        let mut vectors = self.partial_vectors(plan, is_wide);
+        let elements = vectors.elements(inner)?;
+        let repeated = usize::try_from(begin - first).unwrap_or(0);
+        let mut last = Vec::new();
+        for (reduction, elements) in plan.reductions.iter().zip(elements) {
+            let (_, lane) = vectors.lane_of(reduction.element)?;
+            let mut scalars = Vec::new();
+            for lanes in elements {
+                scalars.extend(vectors.all_scalars(lane, lanes));
+            }
+            last.push(scalars.split_off(repeated.min(scalars.len())));
+        }
+        self.leave_loop();
+        Ok(last)
+    }
+}
+
+/// Whether iterations do more than load and combine.
+fn computes(inner: &For, plan: &Plan) -> bool {
+    let lets = inner.body.iter().filter_map(|stmt| match stmt {
+        Stmt::Let { value, expr } => Some((*value, expr)),
+        Stmt::Store { .. } | Stmt::For(_) | Stmt::If(_) => None,
+    });
+    let mut computed = lets.filter(|(value, expr)| {
+        let combines = plan.reductions.iter().any(|each| each.next == *value);
+        !combines && !matches!(expr, Expr::Load { .. } | Expr::Constant(_))
+    });
+    computed.next().is_some()
 }
 
 impl Vectors<'_, '_, '_> {

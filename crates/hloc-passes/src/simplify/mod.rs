@@ -10,6 +10,7 @@
 //! - `hoist`: an element-wise op on broadcasts becomes a broadcast of the op on what was broadcast;
 //!   on reshapes that add dimensions of size 1 it becomes a reshape.
 //! - `integers`: integers computed in more bits than are kept, shifts that leave nothing.
+//! - `quotients`: divisions by constants that products give to the bit.
 //! - `structure`: tuples and their elements, conditionals with constant predicates (they become calls),
 //!   reductions over dimensions of size 1.
 //!
@@ -21,6 +22,7 @@
 mod algebra;
 mod hoist;
 mod integers;
+mod quotients;
 mod shapes;
 mod splat;
 mod structure;
@@ -106,6 +108,7 @@ const RULES: &[Rule] = &[
     shapes::simplify,
     algebra::simplify,
     integers::simplify,
+    quotients::simplify,
     hoist::simplify,
     structure::simplify,
 ];

@@ -55,6 +55,11 @@ impl<'a> Splat<'a> {
         }
     }
 
+    /// The value of an IEEE float.
+    pub(super) fn float(&self) -> Option<f64> {
+        self.is_ieee().then(|| self.array.get(0).to_f64())
+    }
+
     /// The value of a `pred`.
     pub(super) fn predicate(&self) -> Option<bool> {
         if let Scalar::Pred(value) = self.array.get(0) {

@@ -165,14 +165,14 @@ fn constant_places_make_slices() {
 fn kept_dimensions_go_to_the_end() {
     simplified(
         "x = f32[4] parameter(0)
-         n = f32[] constant(64)
+         n = f32[] constant(60)
          a = f32[4,1] reshape(x)
          b = f32[4,1] broadcast(n), dimensions={}
          m = f32[4,1] divide(a, b)
          c = f32[4] reshape(m)
          ROOT r = f32[4,8] broadcast(c), dimensions={0}",
         "x = f32[4] parameter(0)
-         n = f32[] constant(64)
+         n = f32[] constant(60)
          broadcast = f32[4] broadcast(n), dimensions={}
          divide = f32[4] divide(x, broadcast)
          ROOT r = f32[4,8] broadcast(divide), dimensions={0}",
@@ -238,4 +238,50 @@ fn numbers_that_may_be_large_stay() {
          m = u32[300] convert(b)
          ROOT t = (u64[300], u8[300], u32[300]) tuple(a, n, m)";
     simplified(text, text);
+}
+
+#[test]
+fn bytes_are_divided_by_products() {
+    simplified(
+        "x = u8[4] parameter(0)
+         n = f32[] constant(255)
+         ns = f32[4] broadcast(n), dimensions={}
+         f = f32[4] convert(x)
+         ROOT q = f32[4] divide(f, ns)",
+        "x = u8[4] parameter(0)
+         f = f32[4] convert(x)
+         constant = f32[] constant(0.003921509)
+         broadcast = f32[4] broadcast(constant), dimensions={}
+         constant.1 = f32[] constant(5.983839e-8)
+         broadcast.1 = f32[4] broadcast(constant.1), dimensions={}
+         multiply = f32[4] multiply(f, broadcast)
+         multiply.1 = f32[4] multiply(f, broadcast.1)
+         ROOT q = f32[4] add(multiply, multiply.1)",
+    );
+}
+
+#[test]
+fn powers_of_two_divide_by_a_product() {
+    simplified(
+        "x = f32[4] parameter(0)
+         y = u16[4] parameter(1)
+         n = f32[] constant(-8)
+         ns = f32[4] broadcast(n), dimensions={}
+         q = f32[4] divide(x, ns)
+         f = f32[4] convert(y)
+         k = f32[] constant(255)
+         ks = f32[4] broadcast(k), dimensions={}
+         r = f32[4] divide(f, ks)
+         ROOT t = (f32[4], f32[4]) tuple(q, r)",
+        "x = f32[4] parameter(0)
+         y = u16[4] parameter(1)
+         constant = f32[] constant(-0.125)
+         broadcast = f32[4] broadcast(constant), dimensions={}
+         q = f32[4] multiply(x, broadcast)
+         f = f32[4] convert(y)
+         k = f32[] constant(255)
+         ks = f32[4] broadcast(k), dimensions={}
+         r = f32[4] divide(f, ks)
+         ROOT t = (f32[4], f32[4]) tuple(q, r)",
+    );
 }
