@@ -19,6 +19,7 @@
 //! [`compile`] reads HLO text, verifies it, optimizes it, and emits machine code for this computer; the
 //! [`Executable`] it gives may be run by many threads at once. There is no global state: dropping the
 //! executable frees its code and memory. [`Compiler`] takes options and gives each stage by itself.
+//! [`Executable::profile`] tells where the time of a run goes.
 //!
 //! A program can build its module instead of writing text, with [`Builder`]:
 //!
