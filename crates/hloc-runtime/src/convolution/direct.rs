@@ -34,6 +34,8 @@ pub(super) struct Direct {
     parts: Vec<Range<usize>>,
     /// Offsets of the window's elements in the kernel, in order.
     window: Vec<usize>,
+    /// The places of a line, tile by tile, if they are rows.
+    rows: Vec<Range<usize>>,
     /// Output lines of a task.
     block: usize,
     /// Places of a task.
@@ -88,6 +90,7 @@ impl Direct {
         let (block, span) = split(geometry, &lines, lanes_are_features);
         Some(Direct {
             window: geometry.window_offsets(),
+            rows: even(lines.places, ROWS),
             geometry: geometry.clone(),
             lines,
             lanes_are_features,
@@ -261,8 +264,9 @@ impl Direct {
         let count = self.geometry.input_features;
         if self.lanes_are_features {
             let stride = self.lines.place_stride;
-            for places in even(task.places.len(), ROWS) {
-                let place = task.places.start + places.start;
+            // A task has all places of its lines then.
+            for places in &self.rows {
+                let place = places.start;
                 let sizes = [places.len(), part.len()];
                 let at = offset + place * stride;
                 tile(

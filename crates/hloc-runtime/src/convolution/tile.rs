@@ -91,6 +91,7 @@ pub(super) fn has_vectors() -> bool {
 /// # Panics
 /// If a tile is too large, an operand too short, or the machine has no such vectors.
 #[expect(clippy::too_many_arguments, reason = "the innermost function of all")]
+#[inline]
 pub(super) fn tile(
     runs: &Runs,
     count: usize,
@@ -118,7 +119,11 @@ pub(super) fn tile(
     // SAFETY: the tasks of a convolution write different elements, each a tile at a time; `block` checks the
     // bounds.
     let mut block = unsafe { target.block(offset, [rows, lanes], stride) };
-    let (to, all) = (block.as_mut_ptr(), (&runs.list[..], count, values, weights));
+    let to = block.as_mut_ptr();
+    // One by one, in registers: a copy of what was just stored would wait for the tile before.
+    let (values, values_step) = (values.data.as_ptr(), values.step);
+    let (weights, weights_step) = (weights.data.as_ptr(), weights.step);
+    let runs = &runs.list[..];
     macro_rules! by_rows {
         ($($rows:literal)*) => {
             match rows {
@@ -126,10 +131,12 @@ pub(super) fn tile(
                     // SAFETY: the operands hold what is read (asserted), the block what is written, and the
                     // machine has the instructions (asserted).
                     $rows => unsafe {
+                        let steps = (values_step, weights_step);
                         if weights_are_vectors {
-                            sums::<$rows, true>(all, to, stride, lanes);
+                            let steps = (steps.1, steps.0);
+                            sums::<$rows, true>(runs, count, weights, values, steps, to, stride, lanes);
                         } else {
-                            sums::<$rows, false>(all, to, stride, lanes);
+                            sums::<$rows, false>(runs, count, values, weights, steps, to, stride, lanes);
                         }
                     },
                 )*
@@ -140,16 +147,22 @@ pub(super) fn tile(
     #[cfg(target_arch = "x86_64")]
     by_rows!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (to, all);
+    let _ = (to, values, values_step, weights, weights_step, runs);
 }
 
 /// # Safety
-/// The operands hold `R` and `lanes` elements at each step of each run; `to` may be written for `R` rows of
-/// `lanes` elements, `stride` apart; the machine has the instructions.
+/// `vectors` and `scalars` hold `lanes` and `R` elements at each of `count` steps of each run, of which one
+/// begins as the run says of values, the other as it says of weights; `to` may be written for `R` rows of `lanes`
+/// elements, `stride` apart; the machine has the instructions.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f")]
+#[expect(clippy::too_many_arguments, reason = "each in a register")]
 unsafe fn sums<const R: usize, const WEIGHTS_ARE_VECTORS: bool>(
-    (runs, count, values, weights): (&[Run], usize, Operand<'_>, Operand<'_>),
+    runs: &[Run],
+    count: usize,
+    vectors: *const f32,
+    scalars: *const f32,
+    (vectors_step, scalars_step): (usize, usize),
     to: *mut f32,
     stride: usize,
     lanes: usize,
@@ -158,15 +171,13 @@ unsafe fn sums<const R: usize, const WEIGHTS_ARE_VECTORS: bool>(
     let masks = [(all & 0xffff) as u16, (all >> 16) as u16];
     let mut sums = [[_mm512_setzero_ps(); 2]; R];
     for run in runs {
-        let (mut vectors, mut scalars) = (
-            values.data.as_ptr().wrapping_add(run.values),
-            weights.data.as_ptr().wrapping_add(run.weights),
-        );
-        let mut steps = [values.step, weights.step];
-        if WEIGHTS_ARE_VECTORS {
-            (vectors, scalars) = (scalars, vectors);
-            steps.swap(0, 1);
-        }
+        let (first_vector, first_scalar) = if WEIGHTS_ARE_VECTORS {
+            (run.weights, run.values)
+        } else {
+            (run.values, run.weights)
+        };
+        let mut vectors = vectors.wrapping_add(first_vector);
+        let mut scalars = scalars.wrapping_add(first_scalar);
         for _ in 0..count {
             // SAFETY: the operands hold these elements (the caller's promise); lanes outside the mask are not
             // read.
@@ -179,8 +190,8 @@ unsafe fn sums<const R: usize, const WEIGHTS_ARE_VECTORS: bool>(
                     sum[1] = _mm512_fmadd_ps(scalar, high, sum[1]);
                 }
             }
-            vectors = vectors.wrapping_add(steps[0]);
-            scalars = scalars.wrapping_add(steps[1]);
+            vectors = vectors.wrapping_add(vectors_step);
+            scalars = scalars.wrapping_add(scalars_step);
         }
     }
     for (row, sum) in sums.iter().enumerate() {
