@@ -10,6 +10,7 @@ pub mod random;
 pub mod shrink;
 pub mod stages;
 pub mod tables;
+pub mod ulps;
 pub mod worker;
 
 use std::path::{Path, PathBuf};

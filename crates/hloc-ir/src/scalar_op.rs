@@ -150,7 +150,7 @@ scalar_ops! {
         /// Number of leading zero bits; of 0 the width.
         CountLeadingZeros = "count-leading-zeros", Integer, ulp 0, commutes false, Cheap;
         /// Error function.
-        Erf = "erf", Float, ulp 4, commutes false, Costly;
+        Erf = "erf", Float, ulp 2, commutes false, Costly;
         /// `e^x`.
         Exponential = "exponential", FloatOrComplex, ulp 1, commutes false, Costly;
         /// `e^x − 1`, accurate near 0.
@@ -166,7 +166,7 @@ scalar_ops! {
         /// `ln(1 + x)`, accurate near 0.
         LogPlusOne = "log-plus-one", FloatOrComplex, ulp 2, commutes false, Costly;
         /// `1 / (1 + e^−x)`.
-        Logistic = "logistic", FloatOrComplex, ulp 3, commutes false, Costly;
+        Logistic = "logistic", FloatOrComplex, ulp 2, commutes false, Costly;
         /// Negation; wraps for integers.
         Negate = "negate", Number, ulp 0, commutes false, Cheap;
         /// Logical not of `pred`, all bits flipped of an integer.

@@ -88,13 +88,20 @@ pub fn sign(z: C) -> C {
     C::new(z.re / modulus, z.im / modulus)
 }
 
-/// The product by the plain formula, each of its six operations rounded by `round`.
-pub fn multiply(z: C, w: C, round: impl Fn(f64) -> f64) -> C {
-    let product = |x: f64, y: f64| round(x * y);
+/// The product of numbers whose parts are `f64`. The difference that is its real part is rounded once after the
+/// second of its products, the sum that is its imaginary part as usual: so factors may be swapped, and a number times
+/// its conjugate is real.
+pub fn multiply(z: C, w: C) -> C {
     C::new(
-        round(product(z.re, w.re) - product(z.im, w.im)),
-        round(product(z.re, w.im) + product(z.im, w.re)),
+        z.re.mul_add(w.re, -(z.im * w.im)),
+        z.re * w.im + z.im * w.re,
     )
+}
+
+/// [`multiply`] where the parts are `f32`, exactly.
+pub fn multiply_single(z: C, w: C) -> C {
+    let [a, b, c, d] = [z.re, z.im, w.re, w.im].map(|part| part as f32);
+    C::new(f64::from(a.mul_add(c, -(b * d))), f64::from(a * d + b * c))
 }
 
 /// The binary exponent of a positive number, moderate for all others.

@@ -297,7 +297,13 @@ fn complex_binary(op: BinaryOp) -> Option<fn(C128, C128, ElementType) -> C128> {
         BinaryOp::Divide => |z, w, _| complex::divide(z, w),
         BinaryOp::Maximum => |z, w, _| complex_maximum(z, w),
         BinaryOp::Minimum => |z, w, _| complex_minimum(z, w),
-        BinaryOp::Multiply => |z, w, ty| complex::multiply(z, w, |x| x.rounded(ty.component())),
+        BinaryOp::Multiply => |z, w, ty| {
+            if ty == ElementType::C64 {
+                complex::multiply_single(z, w)
+            } else {
+                complex::multiply(z, w)
+            }
+        },
         BinaryOp::Power => |z, w, _| complex::pow(z, w),
         BinaryOp::Subtract => |z, w, _| C128::new(z.re - w.re, z.im - w.im),
         BinaryOp::And

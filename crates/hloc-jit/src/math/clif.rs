@@ -80,6 +80,17 @@ impl Machine for Clif<'_, '_> {
     fn mul(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().fmul(a, b)
     }
+    fn fma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        self.b.ins().fma(a, b, c)
+    }
+    fn fms(&mut self, a: Value, b: Value, c: Value) -> Value {
+        let minus = self.b.ins().fneg(c);
+        self.b.ins().fma(a, b, minus)
+    }
+    fn fnma(&mut self, a: Value, b: Value, c: Value) -> Value {
+        let minus = self.b.ins().fneg(a);
+        self.b.ins().fma(minus, b, c)
+    }
     fn div(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().fdiv(a, b)
     }

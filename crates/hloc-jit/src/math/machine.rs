@@ -22,6 +22,12 @@ pub(crate) trait Machine {
     fn sub(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
     /// Product.
     fn mul(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
+    /// `a * b + c`, rounded once.
+    fn fma(&mut self, a: Self::Float, b: Self::Float, c: Self::Float) -> Self::Float;
+    /// `a * b - c`, rounded once.
+    fn fms(&mut self, a: Self::Float, b: Self::Float, c: Self::Float) -> Self::Float;
+    /// `c - a * b`, rounded once.
+    fn fnma(&mut self, a: Self::Float, b: Self::Float, c: Self::Float) -> Self::Float;
     /// Quotient.
     fn div(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
 

@@ -25,6 +25,15 @@ impl Machine for Plain {
     fn mul(&mut self, a: f32, b: f32) -> f32 {
         a * b
     }
+    fn fma(&mut self, a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, c)
+    }
+    fn fms(&mut self, a: f32, b: f32, c: f32) -> f32 {
+        a.mul_add(b, -c)
+    }
+    fn fnma(&mut self, a: f32, b: f32, c: f32) -> f32 {
+        (-a).mul_add(b, c)
+    }
     fn div(&mut self, a: f32, b: f32) -> f32 {
         a / b
     }

@@ -182,6 +182,24 @@ const LANES: Rows = rows! {
     VEX_Vfmadd132pd_xmm_xmm_xmmm128 => VEX_Vfmadd132pd_ymm_ymm_ymmm256, EVEX_Vfmadd132pd_zmm_k1z_zmm_zmmm512b64_er;
     VEX_Vfmadd213pd_xmm_xmm_xmmm128 => VEX_Vfmadd213pd_ymm_ymm_ymmm256, EVEX_Vfmadd213pd_zmm_k1z_zmm_zmmm512b64_er;
     VEX_Vfmadd231pd_xmm_xmm_xmmm128 => VEX_Vfmadd231pd_ymm_ymm_ymmm256, EVEX_Vfmadd231pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfnmadd132ps_xmm_xmm_xmmm128 => VEX_Vfnmadd132ps_ymm_ymm_ymmm256, EVEX_Vfnmadd132ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfnmadd213ps_xmm_xmm_xmmm128 => VEX_Vfnmadd213ps_ymm_ymm_ymmm256, EVEX_Vfnmadd213ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfnmadd231ps_xmm_xmm_xmmm128 => VEX_Vfnmadd231ps_ymm_ymm_ymmm256, EVEX_Vfnmadd231ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfnmadd132pd_xmm_xmm_xmmm128 => VEX_Vfnmadd132pd_ymm_ymm_ymmm256, EVEX_Vfnmadd132pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfnmadd213pd_xmm_xmm_xmmm128 => VEX_Vfnmadd213pd_ymm_ymm_ymmm256, EVEX_Vfnmadd213pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfnmadd231pd_xmm_xmm_xmmm128 => VEX_Vfnmadd231pd_ymm_ymm_ymmm256, EVEX_Vfnmadd231pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfmsub132ps_xmm_xmm_xmmm128 => VEX_Vfmsub132ps_ymm_ymm_ymmm256, EVEX_Vfmsub132ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfmsub213ps_xmm_xmm_xmmm128 => VEX_Vfmsub213ps_ymm_ymm_ymmm256, EVEX_Vfmsub213ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfmsub231ps_xmm_xmm_xmmm128 => VEX_Vfmsub231ps_ymm_ymm_ymmm256, EVEX_Vfmsub231ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfmsub132pd_xmm_xmm_xmmm128 => VEX_Vfmsub132pd_ymm_ymm_ymmm256, EVEX_Vfmsub132pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfmsub213pd_xmm_xmm_xmmm128 => VEX_Vfmsub213pd_ymm_ymm_ymmm256, EVEX_Vfmsub213pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfmsub231pd_xmm_xmm_xmmm128 => VEX_Vfmsub231pd_ymm_ymm_ymmm256, EVEX_Vfmsub231pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfnmsub132ps_xmm_xmm_xmmm128 => VEX_Vfnmsub132ps_ymm_ymm_ymmm256, EVEX_Vfnmsub132ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfnmsub213ps_xmm_xmm_xmmm128 => VEX_Vfnmsub213ps_ymm_ymm_ymmm256, EVEX_Vfnmsub213ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfnmsub231ps_xmm_xmm_xmmm128 => VEX_Vfnmsub231ps_ymm_ymm_ymmm256, EVEX_Vfnmsub231ps_zmm_k1z_zmm_zmmm512b32_er;
+    VEX_Vfnmsub132pd_xmm_xmm_xmmm128 => VEX_Vfnmsub132pd_ymm_ymm_ymmm256, EVEX_Vfnmsub132pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfnmsub213pd_xmm_xmm_xmmm128 => VEX_Vfnmsub213pd_ymm_ymm_ymmm256, EVEX_Vfnmsub213pd_zmm_k1z_zmm_zmmm512b64_er;
+    VEX_Vfnmsub231pd_xmm_xmm_xmmm128 => VEX_Vfnmsub231pd_ymm_ymm_ymmm256, EVEX_Vfnmsub231pd_zmm_k1z_zmm_zmmm512b64_er;
     VEX_Vcvtdq2ps_xmm_xmmm128 => VEX_Vcvtdq2ps_ymm_ymmm256, EVEX_Vcvtdq2ps_zmm_k1z_zmmm512b32_er;
     VEX_Vcvttps2dq_xmm_xmmm128 => VEX_Vcvttps2dq_ymm_ymmm256, EVEX_Vcvttps2dq_zmm_k1z_zmmm512b32_sae;
     VEX_Vpaddb_xmm_xmm_xmmm128 => VEX_Vpaddb_ymm_ymm_ymmm256, EVEX_Vpaddb_zmm_k1z_zmm_zmmm512;
@@ -415,6 +433,12 @@ const SCALARS: &[Code] = &[
     VEX_Vfnmadd231sd_xmm_xmm_xmmm64,
     VEX_Vfmsub231ss_xmm_xmm_xmmm32,
     VEX_Vfmsub231sd_xmm_xmm_xmmm64,
+    VEX_Vfnmsub132ss_xmm_xmm_xmmm32,
+    VEX_Vfnmsub132sd_xmm_xmm_xmmm64,
+    VEX_Vfnmsub213ss_xmm_xmm_xmmm32,
+    VEX_Vfnmsub213sd_xmm_xmm_xmmm64,
+    VEX_Vfnmsub231ss_xmm_xmm_xmmm32,
+    VEX_Vfnmsub231sd_xmm_xmm_xmmm64,
     VEX_Vucomiss_xmm_xmmm32,
     VEX_Vcomiss_xmm_xmmm32,
     VEX_Vucomisd_xmm_xmmm64,
@@ -453,6 +477,24 @@ const FUSED: &[Code] = &[
     VEX_Vfmadd213ps_xmm_xmm_xmmm128,
     VEX_Vfmadd231pd_xmm_xmm_xmmm128,
     VEX_Vfmadd231ps_xmm_xmm_xmmm128,
+    VEX_Vfmsub132pd_xmm_xmm_xmmm128,
+    VEX_Vfmsub132ps_xmm_xmm_xmmm128,
+    VEX_Vfmsub213pd_xmm_xmm_xmmm128,
+    VEX_Vfmsub213ps_xmm_xmm_xmmm128,
+    VEX_Vfmsub231pd_xmm_xmm_xmmm128,
+    VEX_Vfmsub231ps_xmm_xmm_xmmm128,
+    VEX_Vfnmadd132pd_xmm_xmm_xmmm128,
+    VEX_Vfnmadd132ps_xmm_xmm_xmmm128,
+    VEX_Vfnmadd213pd_xmm_xmm_xmmm128,
+    VEX_Vfnmadd213ps_xmm_xmm_xmmm128,
+    VEX_Vfnmadd231pd_xmm_xmm_xmmm128,
+    VEX_Vfnmadd231ps_xmm_xmm_xmmm128,
+    VEX_Vfnmsub132pd_xmm_xmm_xmmm128,
+    VEX_Vfnmsub132ps_xmm_xmm_xmmm128,
+    VEX_Vfnmsub213pd_xmm_xmm_xmmm128,
+    VEX_Vfnmsub213ps_xmm_xmm_xmmm128,
+    VEX_Vfnmsub231pd_xmm_xmm_xmmm128,
+    VEX_Vfnmsub231ps_xmm_xmm_xmmm128,
 ];
 
 /// Cranelift spills and copies with old encodings, and some of its sequences for scalars have them; next to wide

@@ -1,7 +1,7 @@
 //! Ops on complex numbers.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
-use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cranelift_codegen::ir::{BlockArg, InstBuilder, Type, Value, types};
 use hloc_ir::{BinaryOp, ElementType, UnaryOp};
 
 use crate::error::JitError;
@@ -20,7 +20,11 @@ impl Emitter<'_, '_> {
     ) -> Result<Reg, JitError> {
         let helper = match op {
             UnaryOp::Abs => {
-                let modulus = self.call_real(Helper::Hypot, part, &[re, im])?;
+                let modulus = if part == types::F32 {
+                    self.modulus(re, im)
+                } else {
+                    self.call_real(Helper::Hypot, part, &[re, im])?
+                };
                 return Ok(Reg::One(modulus));
             }
             UnaryOp::Negate => {
@@ -61,6 +65,35 @@ impl Emitter<'_, '_> {
         Ok(self.complex_call(helper, part, &[re, im]))
     }
 
+    /// The modulus of parts of type `f32`. Their squares are exact as `f64`, and no `f64` is too small or too great
+    /// for the sum.
+    fn modulus(&mut self, re: Value, im: Value) -> Value {
+        let (re, im) = (self.promoted(re), self.promoted(im));
+        let squares = (self.b.ins().fmul(re, re), self.b.ins().fmul(im, im));
+        let sum = self.b.ins().fadd(squares.0, squares.1);
+        let (rare, merge) = (self.b.create_block(), self.b.create_block());
+        let merged = self.b.append_block_param(merge, types::F64);
+        let is_number = self.b.ins().fcmp(FloatCC::Ordered, sum, sum);
+        let args = [BlockArg::Value(sum)];
+        self.b.ins().brif(is_number, merge, &args, rare, &[]);
+        self.b.set_cold_block(rare);
+        self.b.switch_to_block(rare);
+        self.b.seal_block(rare);
+        // An infinite part makes the modulus infinite even beside NaN.
+        let infinity = self.b.ins().f64const(f64::INFINITY);
+        let [re, im] = [re, im].map(|part| {
+            let magnitude = self.b.ins().fabs(part);
+            self.b.ins().fcmp(FloatCC::Equal, magnitude, infinity)
+        });
+        let is_infinite = self.b.ins().bor(re, im);
+        let chosen = self.b.ins().select(is_infinite, infinity, sum);
+        self.b.ins().jump(merge, &[BlockArg::Value(chosen)]);
+        self.b.switch_to_block(merge);
+        self.b.seal_block(merge);
+        let root = self.b.ins().sqrt(merged);
+        self.b.ins().fdemote(types::F32, root)
+    }
+
     /// A complex op with two operands.
     pub(super) fn complex_binary(
         &mut self,
@@ -74,9 +107,11 @@ impl Emitter<'_, '_> {
             BinaryOp::Add => Reg::Pair(self.b.ins().fadd(a, c), self.b.ins().fadd(b, d)),
             BinaryOp::Subtract => Reg::Pair(self.b.ins().fsub(a, c), self.b.ins().fsub(b, d)),
             BinaryOp::Multiply => {
-                let (ac, bd) = (self.b.ins().fmul(a, c), self.b.ins().fmul(b, d));
+                // Rounded as XLA's compiler does. The sum is not fused: the factors could not be swapped then.
+                let bd = self.b.ins().fmul(b, d);
+                let minus = self.b.ins().fneg(bd);
                 let (ad, bc) = (self.b.ins().fmul(a, d), self.b.ins().fmul(b, c));
-                Reg::Pair(self.b.ins().fsub(ac, bd), self.b.ins().fadd(ad, bc))
+                Reg::Pair(self.b.ins().fma(a, c, minus), self.b.ins().fadd(ad, bc))
             }
             BinaryOp::Maximum => self.complex_extremum(FloatCC::GreaterThanOrEqual, (a, b), (c, d)),
             BinaryOp::Minimum => self.complex_extremum(FloatCC::LessThanOrEqual, (a, b), (c, d)),
