@@ -15,7 +15,7 @@ fn errors_are_within_the_bounds_of_the_op_table() {
             if ulps::is_beyond(function, worst) {
                 let (name, at) = (function.name, worst.at);
                 let (error, bound) = (worst.error, function.bound);
-                beyond.push(format!("{name} of {ty} {at:e?}: {error}, bound {bound}"));
+                beyond.push(format!("{name} of {ty} {at:?}: {error}, bound {bound}"));
             }
         }
     }
