@@ -1,8 +1,8 @@
 //! `e^x` of `f32` and what is made of it, as arithmetic on lanes.
 //!
-//! All reduce their argument to `x = n ln 2 + r` and use one polynomial, `e^r - 1 = r + r^2 q(r)` with an
-//! error of 2^-26 of the result, fitted by least squares of growing weights (Lawson) with coefficients
-//! rounded one after the other.
+//! All reduce their argument to `x = n ln 2 + r` and use one polynomial, `e^r - 1 = r + r^2 q(r)`, that adds less
+//! than 2^-27 of `e^r` to the error, and 2^-30 where units of the result are smallest. It was fitted by least
+//! squares of growing weights (Lawson), the coefficients rounded one after the other.
 
 use super::Machine;
 use super::steps::{SIGN, clamped, magnitude, polynomial, with_sign_of};
@@ -15,11 +15,11 @@ const BIAS: f32 = 127.0;
 const LN_2: [f32; 2] = [std::f32::consts::LN_2, -1.904_654_2e-9];
 /// The polynomial `q` for `|r| <= ln 2 / 2`, highest power first.
 const Q: [f32; 5] = [
-    1.351749524e-03,
-    8.368259296e-03,
-    4.167353362e-02,
-    1.666652560e-01,
-    4.999997318e-01,
+    1.351_749_5e-3,
+    8.368_259e-3,
+    4.167_353_4e-2,
+    1.666_652_6e-1,
+    4.999_997_3e-1,
 ];
 /// `2 q(2r)`, rounded for itself: `(e^2r - 1) / 2 = r + r^2 p(r)` for `|r| <= ln 2 / 4`.
 const P: [f32; 5] = [

@@ -10,7 +10,7 @@ use super::logarithm::{mantissa_and_exponent, normal};
 use super::steps::{clamped, magnitude, polynomial};
 
 /// `2 / (3 ln 2)` and what is missing.
-const SCALE: [f32; 2] = [0.961_796_7, -7.0284617e-09];
+const SCALE: [f32; 2] = [0.961_796_7, -7.028462e-9];
 /// `(2^r - 1 - r ln 2) / r^2` for `|r| <= 1/2`, highest power first; its error is 2^-27.8 of `2^r`.
 const EXP2: [f32; 5] = [
     1.528_829_7e-4,
