@@ -32,7 +32,12 @@ impl Names {
             };
             number += 1;
             if self.taken.insert(name.clone()) {
-                self.next.insert(stem.into(), number);
+                match self.next.get_mut(stem) {
+                    Some(next) => *next = number,
+                    None => {
+                        self.next.insert(stem.into(), number);
+                    }
+                }
                 return name;
             }
         }

@@ -56,11 +56,21 @@ fn planned(
     broadcast_dimensions: Option<&[i64]>,
     ty: ElementType,
 ) -> Result<Shape, Broken> {
-    let plan = plan_broadcast(shapes, broadcast_dimensions)?;
+    // Nearly always nothing grows, and instructions are many.
+    let same = |shape: &&ArrayShape| {
+        let first = shapes[0];
+        (&shape.dims, shape.dynamic) == (&first.dims, first.dynamic)
+    };
+    let (dims, dynamic) = if shapes.iter().all(same) && broadcast_dimensions.is_none() {
+        (shapes[0].dims.clone(), shapes[0].dynamic)
+    } else {
+        let plan = plan_broadcast(shapes, broadcast_dimensions)?;
+        (plan.dims, plan.dynamic)
+    };
     Ok(Shape::Array(ArrayShape {
         element_type: ty,
-        dims: plan.dims,
-        dynamic: plan.dynamic,
+        dims,
+        dynamic,
         layout: None,
     }))
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hloc_ir::SideTable;
+
 use super::Names;
 use crate::index::{Atom, Index, VarExtents};
 use crate::ir::{
@@ -21,7 +23,7 @@ pub(super) struct Copier<'a> {
     /// Loop variables replaced by indices.
     vars: BTreeMap<VarId, Index>,
     /// Values bound in the copy, by the value they copy.
-    values: BTreeMap<ValueId, ValueId>,
+    values: SideTable<ValueId, Option<ValueId>>,
     /// Values that are no longer bound, by the value that takes their place.
     aliases: BTreeMap<ValueId, ValueId>,
 }
@@ -35,7 +37,7 @@ impl<'a> Copier<'a> {
             params: BTreeMap::new(),
             dropped: BTreeSet::new(),
             vars: BTreeMap::new(),
-            values: BTreeMap::new(),
+            values: SideTable::new(None),
             aliases: BTreeMap::new(),
         };
         copier.replace(var, index);
@@ -54,7 +56,7 @@ impl<'a> Copier<'a> {
             params,
             dropped: BTreeSet::new(),
             vars: BTreeMap::new(),
-            values: BTreeMap::new(),
+            values: SideTable::new(None),
             aliases: BTreeMap::new(),
         }
     }
@@ -79,7 +81,7 @@ impl<'a> Copier<'a> {
         while let Some(taken) = self.aliases.get(&value) {
             value = *taken;
         }
-        self.values.get(&value).copied().unwrap_or(value)
+        self.values[value].unwrap_or(value)
     }
 
     /// A fresh name for a value that the copy binds.
@@ -89,7 +91,7 @@ impl<'a> Copier<'a> {
             None => self.names.values[value],
         };
         let fresh = self.names.values.push(old);
-        self.values.insert(value, fresh);
+        self.values.set(value, Some(fresh));
         fresh
     }
 
