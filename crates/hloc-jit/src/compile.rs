@@ -50,7 +50,8 @@ impl Default for JitOptions {
             baseline_cpu: false,
             vectorize: true,
             width: VectorWidth::Auto,
-            streaming_bytes: Some(4 * cache_bytes()),
+            // What is not larger stays for whoever reads it.
+            streaming_bytes: Some(4 * cache_bytes() + 1),
             any_range: false,
             threads: 0,
         }
