@@ -284,9 +284,16 @@ fn bench_has_the_agreed_fields() {
     for time in ["min", "median", "max"] {
         assert!(value["run_ms"][time].is_f64(), "{value}");
     }
-    for count in ["runs", "peak_buffer_bytes", "threads", "kernels"] {
+    for count in [
+        "runs",
+        "compiles",
+        "peak_buffer_bytes",
+        "threads",
+        "kernels",
+    ] {
         assert!(value[count].is_u64(), "{value}");
     }
+    assert!(value["first_compile_ms"].is_f64(), "{value}");
     assert_eq!(value["threads"], 1);
     let table = hloc_on(ADD, &["bench", "-", "--min-time", "0"]);
     assert!(stdout(&table).contains("run, median"));

@@ -28,10 +28,11 @@ impl Vectors<'_, '_, '_> {
             Expr::Load { param, index } => match index.stride(self.plan.var) {
                 Some(1) => {
                     let (address, offset) = self.place(*param, index, copy)?;
-                    // Beside stores that pass the caches this would take twice the time.
+                    // Of a long body few iterations are on their way at once, so that each waits for its
+                    // loads. Beside stores that pass the caches a short one would take twice the time.
+                    let is_fold = !self.plan.reductions.is_empty() && self.e.streamed.is_empty();
                     let is_ahead = self.is_wide()
-                        && !self.plan.reductions.is_empty()
-                        && self.e.streamed.is_empty()
+                        && (is_fold || self.plan.copies == 1)
                         && self.e.read_ahead.contains(param)
                         && index.dynamic_values().is_empty();
                     if is_ahead {
