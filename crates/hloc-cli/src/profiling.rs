@@ -26,6 +26,11 @@ impl ProfileArgs {
         self.profile
     }
 
+    /// Whether the program is to run under observation at all.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.profile || self.trace.is_some()
+    }
+
     /// Runs the program under observation, if that is asked for, and writes the trace.
     pub(crate) fn run(
         &self,
@@ -33,7 +38,7 @@ impl ProfileArgs {
         built: &Built,
         inputs: &[Array],
     ) -> anyhow::Result<Option<(Vec<Array>, Profile)>> {
-        if !self.profile && self.trace.is_none() {
+        if !self.is_wanted() {
             return Ok(None);
         }
         let progress = Progress::start();

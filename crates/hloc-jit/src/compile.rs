@@ -13,7 +13,7 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
 use cranelift_object::{ObjectBuilder, ObjectModule};
 use hloc_ir::{ElementType, SideTable};
-use hloc_loops::ir::{Access, Kernel, KernelId, LoopKind, Program, Stmt};
+use hloc_loops::ir::{Access, Kernel, KernelId, Program};
 use rayon::prelude::*;
 
 use crate::error::JitError;
@@ -163,17 +163,6 @@ impl CompiledKernels {
     pub fn code_bytes(&self) -> usize {
         self.code_bytes
     }
-}
-
-/// Number of iterations of the kernel's outermost parallel loop: what `begin..end` of its function is a
-/// part of. `None` if it has none; then the function does everything at once.
-pub fn parallel_extent(kernel: &Kernel) -> Option<i64> {
-    kernel.body.iter().find_map(|stmt| match stmt {
-        Stmt::For(outer) if outer.kind == LoopKind::Parallel => {
-            kernel.vars.get(outer.var).map(|var| var.extent)
-        }
-        Stmt::For(_) | Stmt::Let { .. } | Stmt::Store { .. } | Stmt::If(_) => None,
-    })
 }
 
 /// Compiles every kernel of `program` for this machine.

@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use hloc_loops::index::{Atom, Index, Term, VarExtents};
-use hloc_loops::ir::{IndexRange, ParamId};
+use hloc_loops::ir::{IndexRange, ParamId, VarId};
 
 use crate::error::JitError;
 use crate::kernel::Emitter;
@@ -69,6 +69,18 @@ impl Emitter<'_, '_> {
             (Some(sum), offset) => self.b.ins().iadd_imm_s(sum, offset),
             (None, offset) => self.b.ins().iconst(types::I64, offset),
         })
+    }
+
+    /// An index in one iteration of the loop of `var`.
+    pub(crate) fn at_iteration(&self, index: &Index, var: VarId, iteration: i64) -> Index {
+        let fixed = |other| {
+            if other == var {
+                Index::constant(iteration)
+            } else {
+                Index::var(other)
+            }
+        };
+        index.substitute(&fixed, &VarExtents(&self.kernel.vars))
     }
 
     /// The address of an element, with a displacement to add when it is accessed.

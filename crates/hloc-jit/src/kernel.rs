@@ -12,7 +12,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use hloc_ir::{ElementType, Id, SideTable};
-use hloc_loops::ir::{Access, Expr, Kernel, ParamId, Stmt, ValueId, VarId};
+use hloc_loops::ir::{Access, Kernel, ParamId, ValueId, VarId};
 use hloc_loops::split::{Split, split};
 
 use crate::error::JitError;
@@ -20,7 +20,8 @@ use crate::index::Computed;
 use crate::repr::Reg;
 use crate::retarget::{self, Narrow, Refusal, Wide, Widened};
 use crate::runtime::Helper;
-use crate::vector::{Table, plan};
+use crate::vector::Table;
+use crate::vector::plan::{self, Constants};
 
 /// What every kernel of a program is compiled for.
 pub(crate) struct Target {
@@ -109,7 +110,7 @@ pub(crate) struct Emitter<'a, 'f> {
     /// Large arrays that are read from end to end.
     pub(crate) read_ahead: Vec<ParamId>,
     /// The bits of values that are constants.
-    constants: BTreeMap<ValueId, u128>,
+    pub(crate) constants: Constants,
     /// What wide loops load that follows no stride.
     pub(crate) tables: Vec<Table>,
 }
@@ -177,7 +178,7 @@ pub(crate) fn emit_kernel(
         crosses_lanes: false,
         streamed: Vec::new(),
         read_ahead: plan::read_ahead(kernel, target.streaming_bytes),
-        constants: constants(kernel),
+        constants: plan::constants(kernel),
         tables: Vec::new(),
     };
     emitter.write_tables()?;
@@ -191,31 +192,6 @@ pub(crate) fn emit_kernel(
     };
     emitter.b.finalize(target.isa.frontend_config());
     Ok(lanes)
-}
-
-/// The bits of all values that statements bind to constants.
-fn constants(kernel: &Kernel) -> BTreeMap<ValueId, u128> {
-    fn collect(block: &[Stmt], found: &mut BTreeMap<ValueId, u128>) {
-        for stmt in block {
-            match stmt {
-                Stmt::Let {
-                    value,
-                    expr: Expr::Constant(bits),
-                } => {
-                    found.insert(*value, bits.0);
-                }
-                Stmt::Let { .. } | Stmt::Store { .. } => {}
-                Stmt::For(inner) => collect(&inner.body, found),
-                Stmt::If(inner) => {
-                    collect(&inner.then, found);
-                    collect(&inner.otherwise, found);
-                }
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    collect(&kernel.body, &mut found);
-    found
 }
 
 /// The pointers of the buffers. They do not change while the kernel runs.
@@ -245,31 +221,27 @@ pub(crate) fn compile_kernel(
     builder_context: &mut FunctionBuilderContext,
     disassemble: bool,
 ) -> Result<CompiledKernel, JitError> {
-    let mut refusal = None;
     let mut context = Context::new();
-    let mut is_emitted = false;
-    if let Some(wide) = target.wide {
-        let lanes = emit_kernel(kernel, target, wide.factor(), &mut context, builder_context)?;
-        match lanes {
-            Lanes::Scalar => is_emitted = true,
-            Lanes::Narrow => {}
-            Lanes::Crossing => refusal = Some(Refusal::Crossing),
-            Lanes::Wide => {
-                compile(kernel, target, &mut context)?;
-                match widened(&context, wide) {
-                    Ok(code) => {
-                        return Ok(CompiledKernel {
-                            context,
-                            widened: Some(code),
-                            refusal: None,
-                        });
-                    }
-                    Err(reason) => refusal = Some(reason),
+    let factor = target.wide.map_or(1, Wide::factor);
+    let lanes = emit_kernel(kernel, target, factor, &mut context, builder_context)?;
+    let refusal = match (target.wide, lanes) {
+        (Some(wide), Lanes::Wide) => {
+            compile(kernel, target, &mut context)?;
+            match widened(&context, wide) {
+                Ok(code) => {
+                    return Ok(CompiledKernel {
+                        context,
+                        widened: Some(code),
+                        refusal: None,
+                    });
                 }
+                Err(reason) => Some(reason),
             }
         }
-    }
-    if !is_emitted {
+        (Some(_), Lanes::Crossing) => Some(Refusal::Crossing),
+        (Some(_), Lanes::Narrow | Lanes::Scalar) | (None, _) => None,
+    };
+    if factor > 1 && lanes != Lanes::Scalar {
         emit_kernel(kernel, target, 1, &mut context, builder_context)?;
     }
     context.set_disasm(disassemble);

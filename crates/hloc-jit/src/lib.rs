@@ -22,7 +22,7 @@ mod vector;
 
 pub use compile::{
     CompiledKernels, Emission, JitOptions, KernelWidth, VectorWidth, asm_text, clif_text,
-    compile_kernels, object_bytes, parallel_extent,
+    compile_kernels, object_bytes,
 };
 pub use error::JitError;
 pub use memory::KernelFn;

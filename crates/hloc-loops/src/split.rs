@@ -4,8 +4,9 @@
 //! kernel alone, so that the split into chunks does too: who emits a kernel knows the ranges it will be called
 //! with.
 
-use crate::ir::{Block, Expr, Kernel, LoopKind, Stmt};
 use hloc_ir::{BinaryOp, Cost, UnaryOp};
+
+use crate::ir::{Block, Expr, Kernel, LoopKind, Stmt};
 
 /// Less work than this, in nanoseconds, stays on one thread.
 const SERIAL_BELOW: u64 = 40_000;
@@ -61,16 +62,16 @@ impl Split {
 ///
 /// `None` if it has several parallel loops of different extents, which no kernel may.
 pub fn split(kernel: &Kernel) -> Option<Split> {
-    let mut extents = kernel
-        .body
-        .iter()
-        .filter_map(|stmt| parallel_extent(kernel, stmt));
-    let Some(extent) = extents.next() else {
+    let Some(extent) = parallel_extent(kernel) else {
         return Some(Split {
             extent: 1,
             chunk: 1,
         });
     };
+    let mut extents = kernel
+        .body
+        .iter()
+        .filter_map(|stmt| extent_of(kernel, stmt));
     if extents.any(|other| other != extent) {
         return None;
     }
@@ -94,7 +95,13 @@ pub fn split(kernel: &Kernel) -> Option<Split> {
     })
 }
 
-fn parallel_extent(kernel: &Kernel, stmt: &Stmt) -> Option<i64> {
+/// Number of iterations of the kernel's outermost parallel loop: what `begin..end` of its function is a
+/// part of. `None` if it has none; then the function does everything at once.
+pub fn parallel_extent(kernel: &Kernel) -> Option<i64> {
+    kernel.body.iter().find_map(|stmt| extent_of(kernel, stmt))
+}
+
+fn extent_of(kernel: &Kernel, stmt: &Stmt) -> Option<i64> {
     match stmt {
         Stmt::For(each) if each.kind == LoopKind::Parallel => Some(kernel.vars[each.var].extent),
         Stmt::For(_) | Stmt::Let { .. } | Stmt::Store { .. } | Stmt::If(_) => None,
@@ -110,7 +117,7 @@ fn is_one_loop(kernel: &Kernel) -> bool {
         Stmt::Let { .. } => true,
         Stmt::For(_) | Stmt::Store { .. } | Stmt::If(_) => false,
     };
-    parallel_extent(kernel, last).is_some() && before.iter().all(binds)
+    extent_of(kernel, last).is_some() && before.iter().all(binds)
 }
 
 /// Cost of a block in quarters of a nanosecond, about what a scalar op costs in vectorized code.

@@ -64,12 +64,15 @@ pub(crate) fn run(args: &BenchArgs) -> anyhow::Result<Status> {
     let progress = Progress::start();
     progress.stage("measuring");
     let min_time = Duration::try_from_secs_f64(args.min_time).unwrap_or(Duration::ZERO);
-    let times = measure(executable, inputs.clone(), min_time)?;
+    let profiling = &args.profiling;
+    let observed = profiling.is_wanted().then(|| inputs.clone());
+    let times = measure(executable, inputs, min_time)?;
     drop(progress);
-    let profiled = args.profiling.run(&compiler, &built, &inputs)?;
+    let observed = observed.unwrap_or_default();
+    let profiled = profiling.run(&compiler, &built, &observed)?;
     let profile = profiled
         .map(|(_, profile)| profile)
-        .filter(|_| args.profiling.wants_report());
+        .filter(|_| profiling.wants_report());
     let text = if args.json {
         json_line(executable, &compiles, &times, profile.as_ref())?
     } else {

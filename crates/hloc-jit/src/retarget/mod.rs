@@ -104,6 +104,19 @@ pub(crate) struct Narrow<'c> {
     pub(crate) slots: u32,
 }
 
+impl<'c> Narrow<'c> {
+    /// A function that calls nothing, has no stack slots and no marks.
+    fn of(code: &'c [u8]) -> Narrow<'c> {
+        Narrow {
+            code,
+            relocations: &[],
+            streaming: &[],
+            ahead: &[],
+            slots: 0,
+        }
+    }
+}
+
 /// The wide function.
 pub(crate) struct Widened {
     /// Its bytes: instructions, then constants.
@@ -118,13 +131,7 @@ pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let build = || {
-            let narrow = Narrow {
-                code: &[0xc3],
-                relocations: &[],
-                streaming: &[],
-                ahead: &[],
-                slots: 0,
-            };
+            let narrow = Narrow::of(&[0xc3]);
             // A return instruction is understood; and if not, the first kernel is told.
             drop(widen(&narrow, Wide::Bits256));
         };

@@ -205,13 +205,7 @@ fn immediates(code: Code, form: Form) -> Vec<u8> {
 
 fn check(code: Code, form: Form, immediate: u8, wide: Wide, seed: u64) {
     let narrow = function(code, immediate);
-    let request = Narrow {
-        code: &narrow,
-        relocations: &[],
-        streaming: &[],
-        ahead: &[],
-        slots: 0,
-    };
+    let request = Narrow::of(&narrow);
     let widened = widen(&request, wide).unwrap_or_else(|error| panic!("{code:?}: {error}"));
     let start = area(seed);
     let mut found = start;
@@ -292,24 +286,12 @@ fn what_moves_between_lanes_is_refused() {
     ] {
         assert_eq!(form(code), None);
         let narrow = function(code, 1);
-        let request = Narrow {
-            code: &narrow,
-            relocations: &[],
-            streaming: &[],
-            ahead: &[],
-            slots: 0,
-        };
+        let request = Narrow::of(&narrow);
         let refusal = Refusal::Instruction(format!("{code:?}"));
         assert_eq!(widen(&request, Wide::Bits512).err(), Some(refusal));
     }
     let shuffled = function(Code::VEX_Vpshufd_xmm_xmmm128_imm8, 0x1b);
-    let request = Narrow {
-        code: &shuffled,
-        relocations: &[],
-        streaming: &[],
-        ahead: &[],
-        slots: 0,
-    };
+    let request = Narrow::of(&shuffled);
     assert!(widen(&request, Wide::Bits256).is_err());
 }
 
@@ -364,13 +346,7 @@ fn shifts_that_make_a_rotation_become_one() {
     ];
     for (amounts, quads, kept, becomes_one) in cases {
         let narrow = rotating(amounts, quads, kept);
-        let request = Narrow {
-            code: &narrow,
-            relocations: &[],
-            streaming: &[],
-            ahead: &[],
-            slots: 0,
-        };
+        let request = Narrow::of(&narrow);
         let widened = widen(&request, Wide::Bits512).expect("a wide form");
         let text = super::listing(&widened.code);
         assert_eq!(text.contains("vprol"), becomes_one, "{text}");

@@ -9,10 +9,10 @@ use hloc_loops::ir::{
     Program, Stmt, Value, ValueId, Var, VarId,
 };
 
-use hloc_loops::split::split;
+use hloc_loops::split::{parallel_extent, split};
 
 use super::ops::assert_same;
-use crate::{JitError, JitOptions, compile_kernels, parallel_extent};
+use crate::{JitError, JitOptions, compile_kernels};
 
 /// A kernel under construction.
 pub(super) struct Build {

@@ -29,7 +29,7 @@ impl Emitter<'_, '_> {
         if rows < BLOCK || columns % BLOCK != 0 {
             return Ok(false);
         }
-        let Some(mut plan) = plan::plan(self.kernel, inner) else {
+        let Some(mut plan) = plan::plan(self.kernel, &self.constants, inner) else {
             return Ok(false);
         };
         // Four iterations of the outer loop at once: none may read what another one stores.

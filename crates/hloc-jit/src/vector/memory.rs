@@ -3,7 +3,7 @@
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use hloc_ir::ElementType;
-use hloc_loops::index::{Index, VarExtents};
+use hloc_loops::index::Index;
 use hloc_loops::ir::ParamId;
 
 use super::{Lane, Vectors, Width};
@@ -124,15 +124,7 @@ impl Vectors<'_, '_, '_> {
         let (lanes, var) = (self.width().lanes(), self.plan.var);
         let mut places = Vec::new();
         for at in 0..lanes {
-            let iteration = copy * lanes + at;
-            let fixed = |other| {
-                if other == var {
-                    Index::constant(iteration)
-                } else {
-                    Index::var(other)
-                }
-            };
-            let index = index.substitute(&fixed, &VarExtents(&self.e.kernel.vars));
+            let index = self.e.at_iteration(index, var, copy * lanes + at);
             places.push(self.e.address(param, &index)?);
         }
         self.gathered((ty, lane), param, &places)
@@ -444,7 +436,7 @@ impl Vectors<'_, '_, '_> {
 
     /// The elements in all lanes, as scalar code holds them.
     pub(super) fn scalars(&mut self, lane: Lane, lanes: Value) -> Vec<Reg> {
-        let count = self.width().lanes();
+        let count = self.lane_count();
         let ty = self.e.b.func.dfg.value_type(lanes).lane_type();
         // The retargeter knows nothing that moves between lanes: by way of memory there.
         let address = (self.e.factor > 1).then(|| {
@@ -462,23 +454,6 @@ impl Vectors<'_, '_, '_> {
                 }
                 None => self.e.b.ins().extractlane(lanes, at),
             };
-            elements.push(self.scalar(lane, value));
-        }
-        elements
-    }
-
-    /// The elements in all lanes of a vector of any width, as scalar code holds them.
-    pub(super) fn all_scalars(&mut self, lane: Lane, lanes: Value) -> Vec<Reg> {
-        if !self.is_wide() {
-            return self.scalars(lane, lanes);
-        }
-        let ty = self.e.b.func.dfg.value_type(lanes).lane_type();
-        let address = self.e.lanes_address();
-        self.store_vector(lanes, address, 0);
-        let offsets = (0i32..).map(|at| at * ty.bytes().cast_signed());
-        let mut elements = Vec::new();
-        for (_, offset) in (0..self.lane_count()).zip(offsets) {
-            let value = self.e.b.ins().load(ty, FLAGS, address, offset);
             elements.push(self.scalar(lane, value));
         }
         elements

@@ -40,7 +40,7 @@ pub(crate) use tables::Table;
 impl Emitter<'_, '_> {
     /// Emits a vector loop as vector code; `false` if its body needs scalar code, and nothing is emitted.
     pub(crate) fn vector_loop(&mut self, inner: &For) -> Result<bool, JitError> {
-        let Some(plan) = plan::plan(self.kernel, inner) else {
+        let Some(plan) = plan::plan(self.kernel, &self.constants, inner) else {
             return Ok(false);
         };
         if !plan.reductions.is_empty() {
@@ -65,7 +65,7 @@ impl Emitter<'_, '_> {
 
     /// The plan of a parallel loop: none whose order could depend on where it is cut.
     fn parallel_plan(&self, inner: &For) -> Option<Plan> {
-        let plan = plan::plan(self.kernel, inner)?;
+        let plan = plan::plan(self.kernel, &self.constants, inner)?;
         let extent = self.kernel.vars.get(inner.var)?.extent;
         let fills_vectors = extent >= plan.width.lanes();
         (fills_vectors && plan.reductions.is_empty() && !plan.unrolled).then_some(plan)
@@ -132,22 +132,22 @@ impl Emitter<'_, '_> {
     fn single_stretch(&mut self, inner: &For, plan: &Plan, extent: i64) -> Result<(), JitError> {
         let copies = extent / self.lanes(plan, true);
         let streamed = self.streamed(inner, plan);
-        if streamed.is_empty() {
-            return self.vector_stretch(inner, plan, (0, extent), copies, true);
+        if self.is_aligned(inner, plan, &streamed)? {
+            return self.streaming(&streamed, |e| {
+                e.vector_stretch(inner, plan, (0, extent), copies, true)
+            });
         }
         let (run, other) = (self.b.create_block(), self.b.create_block());
         let done = self.b.create_block();
         let begin = self.b.ins().iconst(types::I64, 0);
         let unaligned = self.unaligned(inner, begin, &streamed)?;
         self.b.ins().brif(unaligned, other, &[], run, &[]);
-        for block in [run, other] {
+        for (block, streamed) in [(run, &streamed[..]), (other, &[])] {
             self.b.switch_to_block(block);
             self.b.seal_block(block);
-            if block == run {
-                self.streamed = streamed.iter().map(|(param, _)| *param).collect();
-            }
-            self.vector_stretch(inner, plan, (0, extent), copies, true)?;
-            self.streamed.clear();
+            self.streaming(streamed, |e| {
+                e.vector_stretch(inner, plan, (0, extent), copies, true)
+            })?;
             self.b.ins().jump(done, &[]);
         }
         self.b.switch_to_block(done);
@@ -272,14 +272,14 @@ impl Emitter<'_, '_> {
         (begin, end): (Value, Value),
         grain: i64,
     ) -> Result<Option<Value>, JitError> {
-        if self.is_exact(inner, plan, grain)? {
-            let streamed = self.streamed(inner, plan);
-            self.streamed = streamed.iter().map(|(param, _)| *param).collect();
-            match self.exact_copies(plan, grain) {
-                Some(copies) => self.vector_run(inner, plan, (begin, end), copies, true)?,
-                None => self.vector_runs(inner, plan, (begin, end), true)?,
-            };
-            self.streamed.clear();
+        let lanes = self.lanes(plan, true);
+        let streamed = self.streamed(inner, plan);
+        let is_exact = !self.target.any_range && grain % lanes == 0;
+        if is_exact && self.is_aligned(inner, plan, &streamed)? {
+            self.streaming(&streamed, |e| match e.exact_copies(plan, grain) {
+                Some(copies) => e.vector_run(inner, plan, (begin, end), copies, true),
+                None => e.vector_runs(inner, plan, (begin, end), true),
+            })?;
             return Ok(None);
         }
         if !plan::may_repeat(inner) {
@@ -287,12 +287,10 @@ impl Emitter<'_, '_> {
             let next = self.vector_run(inner, plan, (next, end), 1, false)?;
             return Ok(Some(next));
         }
-        let lanes = self.lanes(plan, true);
         let zero = self.b.ins().iconst(types::I64, 0);
         let last = self.b.ins().iadd_imm_s(end, -lanes);
         let last = self.b.ins().smax(last, zero);
         let mut next = begin;
-        let streamed = self.streamed(inner, plan);
         if !streamed.is_empty() {
             next = self.streaming_run(inner, plan, &streamed, (begin, end))?;
         } else if plan.copies > 1 {
@@ -322,16 +320,17 @@ impl Emitter<'_, '_> {
         (is_near && grain % (lanes * copies) == 0).then_some(copies)
     }
 
-    /// Whether wide vectors divide `grain`, and everything that the loop writes past the caches is aligned for
-    /// it, iterations beginning at multiples of `grain`. Buffers are, for a kernel that is called with chunks.
-    fn is_exact(&self, inner: &For, plan: &Plan, grain: i64) -> Result<bool, JitError> {
-        let lanes = self.lanes(plan, true);
-        if self.target.any_range || grain % lanes != 0 {
-            return Ok(false);
-        }
+    /// Whether everything that a loop writes past the caches is aligned for it where its vectors begin. Buffers
+    /// are, for a kernel that is called with chunks.
+    fn is_aligned(
+        &self,
+        inner: &For,
+        plan: &Plan,
+        streamed: &[(ParamId, &Index)],
+    ) -> Result<bool, JitError> {
         let bytes = 16 * i64::from(self.factor);
-        for (param, index) in self.streamed(inner, plan) {
-            let (_, element_type) = self.param(param)?;
+        for (param, index) in streamed {
+            let (_, element_type) = self.param(*param)?;
             let size = i64::try_from(element_type.size()).unwrap_or(1);
             let is_aligned = |term: &Term| match term.atom {
                 Atom::Var(var) if var == inner.var => true,
@@ -341,11 +340,24 @@ impl Emitter<'_, '_> {
             };
             let offset = index.offset().wrapping_mul(size);
             let all = index.terms().iter().all(is_aligned);
-            if !all || offset % bytes != 0 || lanes * size % bytes != 0 {
+            let step = self.lanes(plan, true) * size;
+            if self.target.any_range || !all || offset % bytes != 0 || step % bytes != 0 {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Emits something whose stores to these arrays pass the caches.
+    fn streaming<R>(
+        &mut self,
+        streamed: &[(ParamId, &Index)],
+        emit: impl FnOnce(&mut Self) -> Result<R, JitError>,
+    ) -> Result<R, JitError> {
+        self.streamed = streamed.iter().map(|(param, _)| *param).collect();
+        let emitted = emit(self);
+        self.streamed.clear();
+        emitted
     }
 
     /// The stores of a loop that pass the caches.
@@ -372,9 +384,9 @@ impl Emitter<'_, '_> {
         self.b.ins().brif(unaligned, done, &args, run, &[]);
         self.b.switch_to_block(run);
         self.b.seal_block(run);
-        self.streamed = streamed.iter().map(|(param, _)| *param).collect();
-        let next = self.vector_run(inner, plan, (begin, end), plan.copies, true)?;
-        self.streamed.clear();
+        let next = self.streaming(streamed, |e| {
+            e.vector_run(inner, plan, (begin, end), plan.copies, true)
+        })?;
         self.b.ins().jump(done, &[BlockArg::Value(next)]);
         self.b.switch_to_block(done);
         self.b.seal_block(done);

@@ -46,8 +46,37 @@ pub(crate) struct Reduction {
     pub(crate) next: ValueId,
 }
 
-/// The plan for `inner`, or `None` if it must run one iteration at a time.
-pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
+/// The bits of the values of a kernel that statements bind to constants.
+pub(crate) type Constants = BTreeMap<ValueId, u128>;
+
+/// All constants of a kernel.
+pub(crate) fn constants(kernel: &Kernel) -> Constants {
+    let mut found = Constants::new();
+    collect_constants(&kernel.body, &mut found);
+    found
+}
+
+fn collect_constants(block: &[Stmt], found: &mut Constants) {
+    for stmt in block {
+        match stmt {
+            Stmt::Let {
+                value,
+                expr: Expr::Constant(bits),
+            } => {
+                found.insert(*value, bits.0);
+            }
+            Stmt::Let { .. } | Stmt::Store { .. } => {}
+            Stmt::For(inner) => collect_constants(&inner.body, found),
+            Stmt::If(inner) => {
+                collect_constants(&inner.then, found);
+                collect_constants(&inner.otherwise, found);
+            }
+        }
+    }
+}
+
+/// The plan for `inner`, or `None` if it must run one iteration at a time. `constants` are those of the kernel.
+pub(crate) fn plan(kernel: &Kernel, constants: &Constants, inner: &For) -> Option<Plan> {
     let reductions = reductions(kernel, inner)?;
     let mut analysis = Analysis {
         kernel,
@@ -59,11 +88,13 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
         has_inner_blocks: false,
         is_strided: false,
         is_uneven: false,
-        has_jumps: false,
         stores: 0,
     };
     // Around inner loops, lanes that do not load next to each other cost more than they save.
-    if !analysis.block(&inner.body) || analysis.is_strided && analysis.has_inner_blocks {
+    if !analysis.block(&inner.body) {
+        return None;
+    }
+    if (analysis.is_strided || analysis.is_uneven) && analysis.has_inner_blocks {
         return None;
     }
     let sums = reductions
@@ -86,7 +117,8 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
     if !reductions.iter().zip(&sums).all(combine) {
         return None;
     }
-    let emitted = |(value, expr): &(ValueId, &Expr)| expression(kernel, width, *value, expr);
+    let emitted =
+        |(value, expr): &(ValueId, &Expr)| expression(kernel, constants, width, *value, expr);
     if !analysis.exprs.iter().all(emitted) {
         return None;
     }
@@ -105,7 +137,7 @@ pub(crate) fn plan(kernel: &Kernel, inner: &For) -> Option<Plan> {
         varying: analysis.varying,
         reductions,
         rows: None,
-        is_strided: analysis.has_jumps,
+        is_strided: analysis.is_strided,
     })
 }
 
@@ -290,8 +322,6 @@ struct Analysis<'a> {
     is_strided: bool,
     /// Whether some follow no stride: `i mod 3`.
     is_uneven: bool,
-    /// Whether some follow a stride other than 1.
-    has_jumps: bool,
     stores: usize,
 }
 
@@ -355,9 +385,8 @@ impl<'a> Analysis<'a> {
         match expr {
             Expr::Load { index, .. } => {
                 let stride = index.stride(self.var);
-                self.is_strided |= stride != Some(1);
+                self.is_strided |= stride.is_some_and(|stride| stride != 1);
                 self.is_uneven |= stride.is_none();
-                self.has_jumps |= stride.is_some_and(|stride| stride != 1);
                 let dynamic = index.dynamic_values();
                 !dynamic.iter().any(|value| self.varying.contains(value))
             }
@@ -471,7 +500,13 @@ fn costly(cost: Cost) -> i64 {
 }
 
 /// Whether a varying value is emitted in lanes.
-fn expression(kernel: &Kernel, width: Width, value: ValueId, expr: &Expr) -> bool {
+fn expression(
+    kernel: &Kernel,
+    constants: &Constants,
+    width: Width,
+    value: ValueId,
+    expr: &Expr,
+) -> bool {
     let lane = |value: ValueId| {
         let value = kernel.values.get(value)?;
         width.lane(value.element_type)
@@ -488,7 +523,7 @@ fn expression(kernel: &Kernel, width: Width, value: ValueId, expr: &Expr) -> boo
         },
         Expr::Unary(op, operand) => lane(*operand).is_some_and(|lane| unary(*op, width, lane)),
         Expr::Binary(op, operand, rhs) => lane(*operand).is_some_and(|lane| match shift(*op) {
-            true => constant_below(kernel, *rhs, lane),
+            true => is_below(constants.get(rhs), lane),
             false => binary(*op, width, lane),
         }),
         Expr::Ternary(TernaryOp::Select, _) => true,
@@ -528,26 +563,11 @@ fn shift(op: BinaryOp) -> bool {
 }
 
 /// Whether a shift amount is a constant below the width: vectors shift all lanes alike.
-fn constant_below(kernel: &Kernel, amount: ValueId, lane: Lane) -> bool {
+fn is_below(amount: Option<&u128>, lane: Lane) -> bool {
     let Lane::Int(kind) = lane else {
         return false;
     };
-    constant_of(&kernel.body, amount).is_some_and(|bits| bits < u128::from(kind.bits))
-}
-
-/// The bits of a value that a statement binds to a constant.
-fn constant_of(block: &[Stmt], wanted: ValueId) -> Option<u128> {
-    block.iter().find_map(|stmt| match stmt {
-        Stmt::Let {
-            value,
-            expr: Expr::Constant(bits),
-        } if *value == wanted => Some(bits.0),
-        Stmt::Let { .. } | Stmt::Store { .. } => None,
-        Stmt::For(inner) => constant_of(&inner.body, wanted),
-        Stmt::If(inner) => {
-            constant_of(&inner.then, wanted).or_else(|| constant_of(&inner.otherwise, wanted))
-        }
-    })
+    amount.is_some_and(|bits| *bits < u128::from(kind.bits))
 }
 
 fn unary(op: UnaryOp, width: Width, lane: Lane) -> bool {

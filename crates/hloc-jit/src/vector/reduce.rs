@@ -173,7 +173,7 @@ impl<'a, 'f> Emitter<'a, 'f> {
             let (_, lane) = vectors.lane_of(reduction.element)?;
             let mut scalars = Vec::new();
             for lanes in elements {
-                scalars.extend(vectors.all_scalars(lane, lanes));
+                scalars.extend(vectors.scalars(lane, lanes));
             }
             last.push(scalars.split_off(repeated.min(scalars.len())));
         }

@@ -5,7 +5,7 @@
 //! begins, and loaded from there in vectors.
 
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value};
-use hloc_loops::index::{Index, VarExtents};
+use hloc_loops::index::Index;
 use hloc_loops::ir::{Access, Expr, For, LoopKind, ParamId, Stmt, VarId};
 
 use super::memory::FLAGS;
@@ -33,7 +33,7 @@ impl Emitter<'_, '_> {
         uneven_loops(&self.kernel.body, &mut loops);
         let mut left = MAX_BYTES;
         for inner in loops {
-            let Some(plan) = plan::plan(self.kernel, inner) else {
+            let Some(plan) = plan::plan(self.kernel, &self.constants, inner) else {
                 continue;
             };
             if plan.unrolled && !plan.is_strided {
@@ -91,14 +91,7 @@ impl Emitter<'_, '_> {
         let table = self.b.ins().stack_addr(pointer, slot, 0);
         let mut known = Vec::new();
         for (iteration, offset) in (0..extent).zip((0i32..).map(|at| at * step)) {
-            let fixed = |other| {
-                if other == var {
-                    Index::constant(iteration)
-                } else {
-                    Index::var(other)
-                }
-            };
-            let place = index.substitute(&fixed, &VarExtents(&self.kernel.vars));
+            let place = self.at_iteration(index, var, iteration);
             let value = match known.iter().find(|(other, _)| *other == place) {
                 Some((_, value)) => *value,
                 None => {

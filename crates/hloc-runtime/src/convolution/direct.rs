@@ -261,42 +261,31 @@ impl Direct {
         target: Target<f32>,
         offset: usize,
     ) {
-        let count = self.geometry.input_features;
+        let tile_at = |place: usize, to: usize, sizes: [usize; 2], stride: usize| {
+            tile(
+                runs,
+                self.geometry.input_features,
+                values.from(place),
+                weights,
+                target,
+                offset + to,
+                sizes,
+                stride,
+                self.lanes_are_features,
+            );
+        };
         if self.lanes_are_features {
             let stride = self.lines.place_stride;
             // A task has all places of its lines then.
             for places in &self.rows {
-                let place = places.start;
                 let sizes = [places.len(), part.len()];
-                let at = offset + place * stride;
-                tile(
-                    runs,
-                    count,
-                    values.from(place),
-                    weights,
-                    target,
-                    at,
-                    sizes,
-                    stride,
-                    true,
-                );
+                tile_at(places.start, places.start * stride, sizes, stride);
             }
         } else {
             let stride = self.geometry.output_feature_stride;
             for place in task.places.clone().step_by(LANES) {
                 let sizes = [part.len(), LANES.min(task.places.end - place)];
-                let at = offset + place;
-                tile(
-                    runs,
-                    count,
-                    values.from(place),
-                    weights,
-                    target,
-                    at,
-                    sizes,
-                    stride,
-                    false,
-                );
+                tile_at(place, place, sizes, stride);
             }
         }
     }
