@@ -323,7 +323,9 @@ fn joins([first, second, third]: [ElementType; 3]) -> bool {
 fn is_exact(from: ElementType, to: ElementType) -> bool {
     use ElementClass::{Complex, Float, Predicate, Signed, Unsigned};
     match (from.class(), to.class()) {
-        (Predicate, Signed | Unsigned) => true,
+        // The one bit of an s1 is its sign.
+        (Predicate, Signed) => to.bits() > 1,
+        (Predicate, Unsigned) => true,
         (Predicate, Float) => float_bits(to).is_some(),
         (Unsigned, Unsigned) | (Signed, Signed) => from.bits() <= to.bits(),
         (Unsigned, Signed) => from.bits() < to.bits(),
