@@ -13,6 +13,8 @@
 //! - `quotients`: divisions by constants that products give to the bit.
 //! - `structure`: tuples and their elements, conditionals with constant predicates (they become calls),
 //!   reductions over dimensions of size 1.
+//! - `products`: transposed products of matrices.
+//! - `updates`: scatters of one window at a known place, updates of most of an array by what lies beside.
 //!
 //! Each rule says what it keeps. Every bit stays, −0 and the payloads of NaN included, with one
 //! exception: where an arithmetic op or a conversion that does nothing is removed, a signaling NaN is
@@ -22,14 +24,16 @@
 mod algebra;
 mod hoist;
 mod integers;
+mod products;
 mod quotients;
 mod shapes;
 mod splat;
 mod structure;
 #[cfg(test)]
 mod tests;
+mod updates;
 
-use hloc_ir::{ArrayShape, Id, InstrId, Module, Op, Operands, Shape};
+use hloc_ir::{ArrayShape, Computation, Id, InstrId, Module, Op, Operands, Shape};
 use hloc_verify::VerifiedModule;
 
 use crate::module_rewriter::{ModuleRewriter, fused_computations};
@@ -61,6 +65,7 @@ impl Pass for Simplify {
                 module,
                 rebuilt: rewriter.rewriter(id),
                 current: computation.root,
+                uses: uses(computation),
             };
             for id in computation.instructions.ids() {
                 simplifier.visit(id);
@@ -111,6 +116,8 @@ const RULES: &[Rule] = &[
     quotients::simplify,
     hoist::simplify,
     structure::simplify,
+    products::simplify,
+    updates::simplify,
 ];
 
 struct Simplifier<'m> {
@@ -119,6 +126,18 @@ struct Simplifier<'m> {
     rebuilt: Rewriter<'m>,
     /// The old instruction being replaced; new ones take its place and metadata.
     current: InstrId,
+    /// How many operands each old instruction is.
+    uses: Vec<u32>,
+}
+
+fn uses(computation: &Computation) -> Vec<u32> {
+    let mut uses = vec![0; computation.instructions.len()];
+    for instruction in computation.instructions.values() {
+        for operand in &instruction.operands {
+            uses[operand.index()] += 1;
+        }
+    }
+    uses
 }
 
 impl Simplifier<'_> {
