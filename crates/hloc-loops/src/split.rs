@@ -21,6 +21,9 @@ const MAX_CHUNKS: u64 = 64;
 /// threads write one cache line.
 const CHUNK_ALIGN: u64 = 64;
 
+/// Iterations that fill a vector where they are what vectors hold: fewer would take as long.
+const LANES: u64 = 16;
+
 /// How the iterations of a kernel's outermost loop are split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
@@ -88,6 +91,8 @@ pub fn split(kernel: &Kernel) -> Option<Split> {
     let mut chunk = iterations.div_ceil(chunks).max(1);
     if chunk > CHUNK_ALIGN {
         chunk = chunk.next_multiple_of(CHUNK_ALIGN);
+    } else if !has_vector_loop(&kernel.body) {
+        chunk = chunk.next_multiple_of(LANES).min(iterations);
     }
     Some(Split {
         extent,
@@ -118,6 +123,15 @@ fn is_one_loop(kernel: &Kernel) -> bool {
         Stmt::For(_) | Stmt::Store { .. } | Stmt::If(_) => false,
     };
     extent_of(kernel, last).is_some() && before.iter().all(binds)
+}
+
+/// Whether vectors hold iterations of a loop inside of the parallel one.
+fn has_vector_loop(block: &Block) -> bool {
+    block.iter().any(|stmt| match stmt {
+        Stmt::For(each) => each.kind == LoopKind::Vector || has_vector_loop(&each.body),
+        Stmt::If(each) => has_vector_loop(&each.then) || has_vector_loop(&each.otherwise),
+        Stmt::Let { .. } | Stmt::Store { .. } => false,
+    })
 }
 
 /// Cost of a block in quarters of a nanosecond, about what a scalar op costs in vectorized code.

@@ -19,7 +19,7 @@ fn number(g: &mut Generator, ty: ElementType, value: i64) -> Value {
     g.constant(&array, Knowledge::WILD)
 }
 
-/// Counts from `first` to `last` by steps of 1, at most five times.
+/// Counts from `first` to `last` by steps of 1: at most five times, or often enough that the loop stays one.
 struct Counter {
     ty: ElementType,
     first: i64,
@@ -30,7 +30,11 @@ impl Counter {
     fn random(g: &mut Generator) -> Counter {
         let ty = g.type_where(|ty| ty.is_integer() && ty.bits() >= 8);
         let first = between(&mut g.random, 0, 3);
-        let last = first + between(&mut g.random, 0, 5);
+        let last = if g.random.one_in(3) {
+            first + between(&mut g.random, 20, 45)
+        } else {
+            first + between(&mut g.random, 0, 5)
+        };
         if g.random.one_in(3) {
             Counter {
                 ty,
@@ -107,11 +111,18 @@ fn body(g: &mut Generator, shape: &str, parts: &[Part], counter: &Counter) -> St
     let state = g.parameter_line(shape);
     let values = g.elements(&state, parts);
     let next = counter.step(g, &values[0]);
+    let mut results = vec![next];
+    if g.random.one_in(3) {
+        for old in &values[1..] {
+            results.push(element_wise(g, old, &values));
+        }
+        let root = g.tuple(&results);
+        return g.close("body", &root, true);
+    }
     let updated = update(g, &values);
     for _ in 0..g.random.below(4) {
         g.instruction();
     }
-    let mut results = vec![next];
     for (at, old) in values.iter().enumerate().skip(1) {
         let same =
             |value: &Value| value.ty == old.ty && value.dims == old.dims && value.known.is_exact();
@@ -124,6 +135,36 @@ fn body(g: &mut Generator, shape: &str, parts: &[Part], counter: &Counter) -> St
     let root = g.tuple(&results);
     let prune = g.random.one_in(2);
     g.close("body", &root, prune)
+}
+
+/// What takes the place of a carried array, element by element: made of it, of others of its shape and of the count.
+fn element_wise(g: &mut Generator, old: &Value, values: &[Value]) -> Value {
+    let alike = |value: &&Value| value.ty == old.ty && value.dims == old.dims;
+    let others: Vec<&Value> = values.iter().filter(alike).collect();
+    let other = (*g.random.pick(&others)).clone();
+    let opcode = if old.ty.is_predicate() {
+        *g.random.pick(&["xor", "or"])
+    } else if old.ty.is_complex() {
+        *g.random.pick(&["add", "subtract"])
+    } else {
+        *g.random.pick(&["add", "subtract", "maximum", "minimum"])
+    };
+    match g.random.below(4) {
+        0 => other,
+        1 if !old.ty.is_complex() => {
+            let part = (ElementType::Pred, old.dims.clone(), Knowledge::WILD);
+            let is_less = g.add(part, "compare", &[old, &other], ", direction=LT");
+            let sum = g.add(old.part(), opcode, &[old, &other], "");
+            g.add(old.part(), "select", &[&is_less, &sum, &other], "")
+        }
+        2 if old.ty.is_integer() => {
+            let part = (old.ty, Vec::new(), Knowledge::WILD);
+            let count = g.add(part, "convert", &[&values[0]], "");
+            let count = g.add(old.part(), "broadcast", &[&count], ", dimensions={}");
+            g.add(old.part(), opcode, &[old, &count], "")
+        }
+        _ => g.add(old.part(), opcode, &[old, &other], ""),
+    }
 }
 
 /// A carried array with the row that the counter names replaced by one computed from it.

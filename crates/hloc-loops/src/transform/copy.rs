@@ -76,6 +76,11 @@ impl<'a> Copier<'a> {
         self.aliases.insert(gone, taken);
     }
 
+    /// Makes uses of `value` use `taken`, a value of the copy.
+    pub(super) fn take(&mut self, value: ValueId, taken: ValueId) {
+        self.values.set(value, Some(taken));
+    }
+
     /// What `value` is called in the copy.
     pub(super) fn value(&self, mut value: ValueId) -> ValueId {
         while let Some(taken) = self.aliases.get(&value) {
@@ -118,7 +123,8 @@ impl<'a> Copier<'a> {
         self.params.get(&param).copied().unwrap_or(param)
     }
 
-    fn stmt(&mut self, stmt: &Stmt) -> Stmt {
+    /// The statement with everything replaced.
+    pub(super) fn stmt(&mut self, stmt: &Stmt) -> Stmt {
         match stmt {
             Stmt::Let { value, expr } => {
                 let expr = self.expr(expr);
@@ -215,7 +221,8 @@ impl<'a> Copier<'a> {
         }
     }
 
-    fn index(&self, index: &Index) -> Index {
+    /// The index with everything replaced.
+    pub(super) fn index(&self, index: &Index) -> Index {
         let bounds = VarExtents(&self.names.vars);
         let map = |var: VarId| {
             self.vars

@@ -13,16 +13,20 @@
 //! While a program is built, kernels that run over the same rows become one (`merge`), and
 //! what only they use stays in registers or where the result is made (`rows`).
 //!
-//! `merge_loops` then makes one kernel of each counted loop of steps that does little per iteration.
+//! `merge_loops` then makes one kernel of each counted loop of steps that is element-wise (`interchange`) or does
+//! little per iteration (`whole_loop`), and leaves out what nothing uses afterwards (`unused`, `forward`).
 
 mod collapse;
 mod copy;
+mod forward;
 mod group;
+mod interchange;
 mod merge;
 mod rows;
 mod segments;
 mod split;
 mod tile;
+mod unused;
 mod whole_loop;
 
 use hloc_ir::Arena;

@@ -16,19 +16,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hloc_ir::{Arena, ArrayShape};
+use hloc_ir::Arena;
 
 use super::copy::Copier;
+use super::interchange::{Counted, Interchanged, interchanged, is_scalar};
+use super::merge::{Call, merge};
+use super::unused::{
+    Reads, add_reads, all_reads, clean_up_kernels, drop_dead_steps, drop_unused_kernels,
+    empty_unused_buffers, skip_copies,
+};
 use super::{Names, count_statements};
 use crate::index::Index;
 use crate::ir::{
-    Access, Block, BufferId, BufferKind, Expr, For, InstrRef, Kernel, KernelId, LibraryCall,
-    LoopKind, Param, ParamId, Program, Step, Stmt, Value, Var, VarId,
+    Access, Block, BufferId, Expr, For, InstrRef, Kernel, KernelId, LoopKind, Param, ParamId,
+    Program, Step, Stmt, Value, Var, VarId,
 };
-use crate::routine::{Routine, SortOrder};
 
-/// Buffers that are exchanged.
-type Swaps = Vec<(BufferId, BufferId)>;
+/// Buffers that are exchanged after each iteration.
+pub(super) type Swaps = Vec<(BufferId, BufferId)>;
 
 /// The most scalar statements that one iteration may run.
 const MAX_WORK: u64 = 4096;
@@ -40,16 +45,21 @@ const MAX_STATEMENTS: usize = 400;
 pub(crate) fn merge_loops(program: &mut Program) -> bool {
     let steps = std::mem::take(&mut program.steps);
     let before = program.kernels.len();
-    program.steps = merged_steps(program, steps);
+    let reads = all_reads(program, &steps);
+    program.steps = merged_steps(program, steps, &reads);
     let changed = program.kernels.len() > before;
     if changed {
+        drop_dead_steps(program);
+        skip_copies(program);
+        clean_up_kernels(program);
         drop_unused_kernels(program);
         empty_unused_buffers(program);
     }
     changed
 }
 
-fn merged_steps(program: &mut Program, steps: Vec<Step>) -> Vec<Step> {
+/// `reads` says how often each buffer is read in the whole program.
+fn merged_steps(program: &mut Program, steps: Vec<Step>, reads: &Reads) -> Vec<Step> {
     let mut merged = Vec::with_capacity(steps.len());
     for step in steps {
         match step {
@@ -60,9 +70,14 @@ fn merged_steps(program: &mut Program, steps: Vec<Step>) -> Vec<Step> {
                 trips,
                 instruction,
             } => {
-                let body = merged_steps(program, body);
-                match trips.and_then(|trips| merged_loop(program, &body, trips)) {
-                    Some(steps) => merged.extend(steps),
+                let mut inside = Reads::new();
+                add_reads(program, &body, &mut inside);
+                add_reads(program, &condition, &mut inside);
+                *inside.entry(predicate).or_default() += 1;
+                let body = merged_steps(program, body, reads);
+                let is_read = |id: BufferId| reads.get(&id) > inside.get(&id);
+                match trips.and_then(|trips| merged_loop(program, &body, trips, &is_read)) {
+                    Some(steps) => append(program, &mut merged, steps),
                     None => merged.push(Step::While {
                         condition,
                         predicate,
@@ -74,7 +89,9 @@ fn merged_steps(program: &mut Program, steps: Vec<Step>) -> Vec<Step> {
             }
             Step::Conditional { index, branches } => {
                 let branches = branches.into_iter();
-                let branches = branches.map(|steps| merged_steps(program, steps)).collect();
+                let branches = branches
+                    .map(|steps| merged_steps(program, steps, reads))
+                    .collect();
                 merged.push(Step::Conditional { index, branches });
             }
             Step::Kernel { .. } | Step::Library(_) | Step::Copy { .. } | Step::Swap(..) => {
@@ -85,17 +102,93 @@ fn merged_steps(program: &mut Program, steps: Vec<Step>) -> Vec<Step> {
     merged
 }
 
-/// The steps that stand for `trips` iterations of `body`: one kernel, and exchanges if the last iteration
-/// leaves buffers exchanged.
-fn merged_loop(program: &mut Program, body: &[Step], trips: u64) -> Option<Vec<Step>> {
+/// Appends steps; the first is joined with the kernels before it that make what it reads.
+fn append(program: &mut Program, steps: &mut Vec<Step>, added: Vec<Step>) {
+    for step in added {
+        steps.push(step);
+        while let [.., before, last] = steps.as_slice()
+            && let (Some(before), Some(last)) = (call(program, before), call(program, last))
+            && let Some((kernel, args)) = merge(before, last)
+        {
+            let kernel = program.kernels.push(kernel);
+            steps.truncate(steps.len() - 2);
+            steps.push(Step::Kernel { kernel, args });
+        }
+    }
+}
+
+fn call<'p>(program: &'p Program, step: &'p Step) -> Option<Call<'p>> {
+    match step {
+        Step::Kernel { kernel, args } => Some((&program.kernels[*kernel], args)),
+        Step::Library(_)
+        | Step::Copy { .. }
+        | Step::Swap(..)
+        | Step::While { .. }
+        | Step::Conditional { .. } => None,
+    }
+}
+
+/// The steps that stand for `trips` iterations of `body`. `is_read` says of which buffers something outside of the
+/// loop reads what the loop leaves in them.
+fn merged_loop(
+    program: &mut Program,
+    body: &[Step],
+    trips: u64,
+    is_read: &dyn Fn(BufferId) -> bool,
+) -> Option<Vec<Step>> {
     let (iteration, swaps) = split_swaps(body)?;
     let trips = i64::try_from(trips).ok().filter(|trips| *trips > 0)?;
+    let counted = Counted {
+        program,
+        iteration,
+        swaps: &swaps,
+        trips,
+    };
+    if let Some(Interchanged {
+        kernel,
+        args,
+        scalars,
+    }) = interchanged(&counted, is_read)
+    {
+        // The kernel reads scalars as they are before the loop.
+        let mut steps = vec![pushed(program, kernel, args)];
+        let rest: Vec<Step> = scalars.iter().map(|at| iteration[*at].clone()).collect();
+        let swaps = swaps.into_iter().filter(|(a, _)| is_scalar(program, *a));
+        if !rest.is_empty() {
+            steps.append(&mut whole_loop(program, &rest, &swaps.collect(), trips)?);
+        }
+        return Some(steps);
+    }
     if iteration.is_empty() || !is_small(program, iteration) {
         return None;
     }
+    whole_loop(program, iteration, &swaps, trips)
+}
+
+/// The step that runs a new kernel, whose name becomes unique.
+fn pushed(program: &mut Program, mut kernel: Kernel, args: Vec<BufferId>) -> Step {
+    let is_taken = |name: &str| program.kernels.values().any(|known| known.name == name);
+    let mut number = 1;
+    let mut name = kernel.name.clone();
+    while is_taken(&name) {
+        name = format!("{}.{number}", kernel.name);
+        number += 1;
+    }
+    kernel.name = name;
+    let kernel = program.kernels.push(kernel);
+    Step::Kernel { kernel, args }
+}
+
+/// One kernel with the loop inside, and exchanges if the last iteration leaves buffers exchanged.
+fn whole_loop(
+    program: &mut Program,
+    iteration: &[Step],
+    swaps: &Swaps,
+    trips: i64,
+) -> Option<Vec<Step>> {
     let mut merger = Merger::new(program);
     let same = |buffer: BufferId| buffer;
-    let swapped = |buffer: BufferId| swapped(&swaps, buffer);
+    let swapped = |buffer: BufferId| swapped(swaps, buffer);
     let mut rounds = Vec::new();
     let mut block = Block::new();
     if swaps.is_empty() {
@@ -112,8 +205,7 @@ fn merged_loop(program: &mut Program, body: &[Step], trips: u64) -> Option<Vec<S
         }
     }
     let (kernel, args) = merger.finish(block, iteration)?;
-    let kernel = program.kernels.push(kernel);
-    let mut steps = vec![Step::Kernel { kernel, args }];
+    let mut steps = vec![pushed(program, kernel, args)];
     if trips % 2 == 1 {
         steps.extend(swaps.iter().map(|(a, b)| Step::Swap(*a, *b)));
     }
@@ -143,7 +235,8 @@ fn split_swaps(body: &[Step]) -> Option<(&[Step], Swaps)> {
     Some((iteration, swaps))
 }
 
-fn swapped(swaps: &[(BufferId, BufferId)], buffer: BufferId) -> BufferId {
+/// What is in the place of a buffer after the exchanges.
+pub(super) fn swapped(swaps: &[(BufferId, BufferId)], buffer: BufferId) -> BufferId {
     let other = swaps.iter().find_map(|(a, b)| {
         if *a == buffer {
             Some(*b)
@@ -192,17 +285,17 @@ fn work_of(kernel: &Kernel, block: &Block) -> u64 {
 }
 
 /// A kernel in the making.
-struct Merger<'p> {
+pub(super) struct Merger<'p> {
     program: &'p Program,
-    names: Names,
+    pub(super) names: Names,
     /// Each buffer with how the kernel uses it, in order of first use.
     params: Vec<(BufferId, Access)>,
     /// What the kernels computed.
-    instructions: Vec<InstrRef>,
+    pub(super) instructions: Vec<InstrRef>,
 }
 
 impl<'p> Merger<'p> {
-    fn new(program: &'p Program) -> Merger<'p> {
+    pub(super) fn new(program: &'p Program) -> Merger<'p> {
         Merger {
             program,
             names: Names {
@@ -283,7 +376,7 @@ impl<'p> Merger<'p> {
     }
 
     /// The parameter for a buffer, whose uses are joined.
-    fn param(&mut self, buffer: BufferId, access: Access) -> ParamId {
+    pub(super) fn param(&mut self, buffer: BufferId, access: Access) -> ParamId {
         let known = self.params.iter().position(|(known, _)| *known == buffer);
         let at = known.unwrap_or(self.params.len());
         match self.params.get_mut(at) {
@@ -294,7 +387,7 @@ impl<'p> Merger<'p> {
         hloc_ir::Id::from_index(at)
     }
 
-    fn var(&mut self, name: &str, extent: i64) -> VarId {
+    pub(super) fn var(&mut self, name: &str, extent: i64) -> VarId {
         self.names.vars.push(Var {
             name: name.to_owned(),
             extent,
@@ -312,7 +405,7 @@ impl<'p> Merger<'p> {
     }
 
     /// The kernel with its buffers.
-    fn finish(self, body: Block, iteration: &[Step]) -> Option<(Kernel, Vec<BufferId>)> {
+    pub(super) fn finish(self, body: Block, iteration: &[Step]) -> Option<(Kernel, Vec<BufferId>)> {
         let first = iteration.iter().find_map(|step| match step {
             Step::Kernel { kernel, .. } => Some(&self.program.kernels[*kernel]),
             Step::Copy { .. }
@@ -371,109 +464,4 @@ fn within_loop(stmt: &mut Stmt) {
     } else {
         LoopKind::Serial
     };
-}
-
-/// Leaves out the kernels that no step runs any more.
-fn drop_unused_kernels(program: &mut Program) {
-    let mut used = BTreeMap::new();
-    visit_kernels(&mut program.steps, &mut |id| {
-        used.insert(*id, *id);
-    });
-    let ids = program.kernels.ids();
-    let mut kept = Arena::new();
-    for (id, kernel) in ids.zip(std::mem::take(&mut program.kernels).into_values()) {
-        if let Some(new) = used.get_mut(&id) {
-            *new = kept.push(kernel);
-        }
-    }
-    program.kernels = kept;
-    visit_kernels(&mut program.steps, &mut |id| {
-        *id = used.get(id).copied().unwrap_or(*id);
-    });
-}
-
-/// Calls `see` for every kernel that steps name.
-fn visit_kernels(steps: &mut [Step], see: &mut dyn FnMut(&mut KernelId)) {
-    for step in steps {
-        match step {
-            Step::Kernel { kernel, .. } => see(kernel),
-            Step::Library(step) => {
-                if let LibraryCall::Routine(call) = &mut step.call {
-                    visit_comparators(&mut call.routine, see);
-                }
-            }
-            Step::Copy { .. } | Step::Swap(..) => {}
-            Step::While {
-                condition, body, ..
-            } => {
-                visit_kernels(condition, see);
-                visit_kernels(body, see);
-            }
-            Step::Conditional { branches, .. } => {
-                branches
-                    .iter_mut()
-                    .for_each(|steps| visit_kernels(steps, see));
-            }
-        }
-    }
-}
-
-fn visit_comparators(routine: &mut Routine, see: &mut dyn FnMut(&mut KernelId)) {
-    if let Routine::Sort {
-        order: SortOrder::Comparator(kernel),
-        ..
-    } = routine
-    {
-        see(kernel);
-    }
-}
-
-/// Gives no memory to temporaries that no step mentions any more.
-fn empty_unused_buffers(program: &mut Program) {
-    let mut used = BTreeSet::new();
-    visit_buffers(&program.steps, &mut |id| {
-        used.insert(id);
-    });
-    let ids: Vec<BufferId> = program.buffers.ids().collect();
-    for id in ids {
-        let buffer = &mut program.buffers[id];
-        if let BufferKind::Temporary { offset } = &mut buffer.kind
-            && !used.contains(&id)
-        {
-            *offset = 0;
-            buffer.shape = ArrayShape::new(buffer.shape.element_type, &[0]);
-        }
-    }
-}
-
-fn visit_buffers(steps: &[Step], see: &mut dyn FnMut(BufferId)) {
-    for step in steps {
-        match step {
-            Step::Kernel { args, .. } => args.iter().for_each(|id| see(*id)),
-            Step::Library(step) => {
-                step.inputs
-                    .iter()
-                    .chain(&step.outputs)
-                    .for_each(|id| see(*id));
-            }
-            Step::Copy { from, to } | Step::Swap(from, to) => {
-                see(*from);
-                see(*to);
-            }
-            Step::While {
-                condition,
-                predicate,
-                body,
-                ..
-            } => {
-                visit_buffers(condition, see);
-                see(*predicate);
-                visit_buffers(body, see);
-            }
-            Step::Conditional { index, branches } => {
-                see(*index);
-                branches.iter().for_each(|steps| visit_buffers(steps, see));
-            }
-        }
-    }
 }

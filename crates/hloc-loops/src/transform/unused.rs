@@ -1,0 +1,329 @@
+//! Leaves out what nothing uses after loops have become kernels: steps, kernels, memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hloc_ir::{Arena, ArrayShape};
+
+use super::forward::forward_stores;
+use super::{clean_up, may_clean_up};
+use crate::ir::{Access, BufferId, BufferKind, KernelId, LibraryCall, Program, Step};
+use crate::routine::{Routine, SortOrder};
+
+/// Leaves out kernels and copies that write nothing but temporaries which no step reads.
+pub(super) fn drop_dead_steps(program: &mut Program) {
+    loop {
+        let reads = all_reads(program, &program.steps);
+        let mut steps = std::mem::take(&mut program.steps);
+        let changed = drop_dead(program, &mut steps, &reads);
+        program.steps = steps;
+        if !changed {
+            return;
+        }
+    }
+}
+
+fn drop_dead(program: &Program, steps: &mut Vec<Step>, reads: &Reads) -> bool {
+    let is_dead = |id: &BufferId| is_temporary(program, *id) && !reads.contains_key(id);
+    let before = steps.len();
+    steps.retain(|step| match step {
+        Step::Kernel { kernel, args } => {
+            let params = program.kernels[*kernel].params.values().zip(args);
+            let mut written = params.filter(|(param, _)| param.access != Access::Read);
+            !written.all(|(_, id)| is_dead(id))
+        }
+        Step::Copy { to, .. } => !is_dead(to),
+        Step::Library(_) | Step::Swap(..) | Step::While { .. } | Step::Conditional { .. } => true,
+    });
+    let mut changed = steps.len() < before;
+    for step in steps {
+        match step {
+            Step::While { body, .. } => changed |= drop_dead(program, body, reads),
+            Step::Conditional { branches, .. } => {
+                for steps in branches {
+                    changed |= drop_dead(program, steps, reads);
+                }
+            }
+            Step::Kernel { .. } | Step::Library(_) | Step::Copy { .. } | Step::Swap(..) => {}
+        }
+    }
+    changed
+}
+
+/// Puts what is only copied to a result where the result is.
+pub(super) fn skip_copies(program: &mut Program) {
+    let mut at = 0;
+    while let Some(step) = program.steps.get(at) {
+        at += 1;
+        let Step::Copy { from, to } = *step else {
+            continue;
+        };
+        let mentions = mentions_of(&program.steps);
+        let is_last = !mentions_of(&program.steps[at..]).contains_key(&from);
+        let is_only = mentions.get(&to) == Some(&1) && is_temporary(program, from);
+        let is_same = program.buffers[from].shape == program.buffers[to].shape;
+        if !(is_last && is_only && is_same) || is_swapped(&program.steps, from) {
+            continue;
+        }
+        at -= 1;
+        program.steps.remove(at);
+        rename_buffer(&mut program.steps, from, to);
+    }
+}
+
+/// Hands values on within kernels, and drops temporaries that only one kernel uses.
+pub(super) fn clean_up_kernels(program: &mut Program) {
+    let mentions = mentions_of(&program.steps);
+    let mut steps = std::mem::take(&mut program.steps);
+    clean_up_steps(program, &mut steps, &mentions);
+    program.steps = steps;
+}
+
+fn clean_up_steps(program: &mut Program, steps: &mut [Step], mentions: &Reads) {
+    for step in steps {
+        match step {
+            Step::Kernel { kernel, args } if may_clean_up(&program.kernels[*kernel]) => {
+                let mut cleaned = program.kernels[*kernel].clone();
+                let is_private =
+                    |id: BufferId| mentions.get(&id) == Some(&1) && is_temporary(program, id);
+                let memory = |id: BufferId| {
+                    let shape = &program.buffers[id].shape;
+                    (shape.element_type, shape.num_elements())
+                };
+                let same_memory = |a: BufferId, b: BufferId| memory(a) == memory(b);
+                clean_up(&mut cleaned, args, &is_private, &same_memory);
+                forward_stores(&mut cleaned);
+                *kernel = program.kernels.push(cleaned);
+            }
+            Step::While {
+                condition, body, ..
+            } => {
+                clean_up_steps(program, condition, mentions);
+                clean_up_steps(program, body, mentions);
+            }
+            Step::Conditional { branches, .. } => {
+                for steps in branches {
+                    clean_up_steps(program, steps, mentions);
+                }
+            }
+            Step::Kernel { .. } | Step::Library(_) | Step::Copy { .. } | Step::Swap(..) => {}
+        }
+    }
+}
+
+fn is_temporary(program: &Program, id: BufferId) -> bool {
+    match program.buffers[id].kind {
+        BufferKind::Temporary { .. } => true,
+        BufferKind::Parameter(_) | BufferKind::Result(_) | BufferKind::Constant(_) => false,
+    }
+}
+
+/// How often steps mention each buffer.
+fn mentions_of(steps: &[Step]) -> Reads {
+    let mut mentions = Reads::new();
+    visit_buffers(steps, &mut |id| *mentions.entry(id).or_default() += 1);
+    mentions
+}
+
+fn is_swapped(steps: &[Step], buffer: BufferId) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Swap(a, b) => *a == buffer || *b == buffer,
+        Step::Kernel { .. } | Step::Library(_) | Step::Copy { .. } => false,
+        Step::While {
+            condition, body, ..
+        } => is_swapped(condition, buffer) || is_swapped(body, buffer),
+        Step::Conditional { branches, .. } => {
+            branches.iter().any(|steps| is_swapped(steps, buffer))
+        }
+    })
+}
+
+/// Makes steps use another buffer.
+fn rename_buffer(steps: &mut [Step], old: BufferId, new: BufferId) {
+    let rename = |id: &mut BufferId| {
+        if *id == old {
+            *id = new;
+        }
+    };
+    for step in steps {
+        match step {
+            Step::Kernel { args, .. } => args.iter_mut().for_each(rename),
+            Step::Library(step) => {
+                step.inputs.iter_mut().for_each(rename);
+                step.outputs.iter_mut().for_each(rename);
+            }
+            Step::Copy { from, to } | Step::Swap(from, to) => {
+                [from, to].into_iter().for_each(rename)
+            }
+            Step::While {
+                condition,
+                predicate,
+                body,
+                ..
+            } => {
+                rename(predicate);
+                rename_buffer(condition, old, new);
+                rename_buffer(body, old, new);
+            }
+            Step::Conditional { index, branches } => {
+                rename(index);
+                for steps in branches {
+                    rename_buffer(steps, old, new);
+                }
+            }
+        }
+    }
+}
+
+/// Leaves out the kernels that no step runs any more.
+pub(super) fn drop_unused_kernels(program: &mut Program) {
+    let mut used = BTreeMap::new();
+    visit_kernels(&mut program.steps, &mut |id| {
+        used.insert(*id, *id);
+    });
+    let ids = program.kernels.ids();
+    let mut kept = Arena::new();
+    for (id, kernel) in ids.zip(std::mem::take(&mut program.kernels).into_values()) {
+        if let Some(new) = used.get_mut(&id) {
+            *new = kept.push(kernel);
+        }
+    }
+    program.kernels = kept;
+    visit_kernels(&mut program.steps, &mut |id| {
+        *id = used.get(id).copied().unwrap_or(*id);
+    });
+}
+
+/// Calls `see` for every kernel that steps name.
+fn visit_kernels(steps: &mut [Step], see: &mut dyn FnMut(&mut KernelId)) {
+    for step in steps {
+        match step {
+            Step::Kernel { kernel, .. } => see(kernel),
+            Step::Library(step) => {
+                if let LibraryCall::Routine(call) = &mut step.call {
+                    visit_comparators(&mut call.routine, see);
+                }
+            }
+            Step::Copy { .. } | Step::Swap(..) => {}
+            Step::While {
+                condition, body, ..
+            } => {
+                visit_kernels(condition, see);
+                visit_kernels(body, see);
+            }
+            Step::Conditional { branches, .. } => {
+                branches
+                    .iter_mut()
+                    .for_each(|steps| visit_kernels(steps, see));
+            }
+        }
+    }
+}
+
+fn visit_comparators(routine: &mut Routine, see: &mut dyn FnMut(&mut KernelId)) {
+    if let Routine::Sort {
+        order: SortOrder::Comparator(kernel),
+        ..
+    } = routine
+    {
+        see(kernel);
+    }
+}
+
+/// How often each buffer is read.
+pub(super) type Reads = BTreeMap<BufferId, usize>;
+
+/// How often each buffer is read if these are the steps of the program, by its caller too.
+pub(super) fn all_reads(program: &Program, steps: &[Step]) -> Reads {
+    let mut reads = Reads::new();
+    add_reads(program, steps, &mut reads);
+    for id in &program.results {
+        *reads.entry(*id).or_default() += 1;
+    }
+    reads
+}
+
+/// Counts how often steps read each buffer. What changes places is read.
+pub(super) fn add_reads(program: &Program, steps: &[Step], reads: &mut Reads) {
+    for step in steps {
+        let mut add = |id: BufferId| *reads.entry(id).or_default() += 1;
+        match step {
+            Step::Kernel { kernel, args } => {
+                let params = program.kernels[*kernel].params.values().zip(args);
+                let params = params.filter(|(param, _)| param.access != Access::Write);
+                params.for_each(|(_, id)| add(*id));
+            }
+            Step::Library(step) => step.inputs.iter().for_each(|id| add(*id)),
+            Step::Copy { from, .. } => add(*from),
+            Step::Swap(a, b) => {
+                add(*a);
+                add(*b);
+            }
+            Step::While {
+                condition,
+                predicate,
+                body,
+                ..
+            } => {
+                add(*predicate);
+                add_reads(program, condition, reads);
+                add_reads(program, body, reads);
+            }
+            Step::Conditional { index, branches } => {
+                add(*index);
+                for steps in branches {
+                    add_reads(program, steps, reads);
+                }
+            }
+        }
+    }
+}
+
+/// Gives no memory to temporaries that no step mentions any more.
+pub(super) fn empty_unused_buffers(program: &mut Program) {
+    let mut used = BTreeSet::new();
+    visit_buffers(&program.steps, &mut |id| {
+        used.insert(id);
+    });
+    let ids: Vec<BufferId> = program.buffers.ids().collect();
+    for id in ids {
+        let buffer = &mut program.buffers[id];
+        if let BufferKind::Temporary { offset } = &mut buffer.kind
+            && !used.contains(&id)
+        {
+            *offset = 0;
+            buffer.shape = ArrayShape::new(buffer.shape.element_type, &[0]);
+        }
+    }
+}
+
+fn visit_buffers(steps: &[Step], see: &mut dyn FnMut(BufferId)) {
+    for step in steps {
+        match step {
+            Step::Kernel { args, .. } => args.iter().for_each(|id| see(*id)),
+            Step::Library(step) => {
+                step.inputs
+                    .iter()
+                    .chain(&step.outputs)
+                    .for_each(|id| see(*id));
+            }
+            Step::Copy { from, to } | Step::Swap(from, to) => {
+                see(*from);
+                see(*to);
+            }
+            Step::While {
+                condition,
+                predicate,
+                body,
+                ..
+            } => {
+                visit_buffers(condition, see);
+                see(*predicate);
+                visit_buffers(body, see);
+            }
+            Step::Conditional { index, branches } => {
+                see(*index);
+                branches.iter().for_each(|steps| visit_buffers(steps, see));
+            }
+        }
+    }
+}
