@@ -54,10 +54,28 @@ pub(crate) fn streaming_mark() -> SourceLoc {
     SourceLoc::new(1)
 }
 
-/// Marks loads of large arrays that are read from end to end, for the retargeter to ask for memory ahead.
+/// Lines of memory that marked loads ask for ahead, of arrays that are read from end to end.
+const AHEAD_LINES: i64 = 64;
+
+/// Marks loads for the retargeter to ask for memory ahead, 64 lines of memory further on: what the processor fetches
+/// by itself leaves a part of one thread's bandwidth unused.
 pub(crate) fn ahead_mark() -> SourceLoc {
-    SourceLoc::new(2)
+    ahead_by(AHEAD_LINES)
 }
+
+/// Marks loads for the retargeter to ask for memory that lies so many lines of memory of 64 bytes ahead.
+pub(crate) fn ahead_by(lines: i64) -> SourceLoc {
+    SourceLoc::new(u32::try_from(lines).map_or(0, |lines| AHEAD | lines & !AHEAD))
+}
+
+/// How many bytes ahead a mark asks, `None` if it is another mark.
+fn ahead_bytes(mark: SourceLoc) -> Option<i64> {
+    let lines = (!mark.is_default() && mark.bits() & AHEAD != 0).then_some(mark.bits() & !AHEAD)?;
+    Some(i64::from(lines) * 64)
+}
+
+/// What tells marks of memory ahead from others.
+const AHEAD: u32 = 1 << 30;
 
 /// Machine code of one kernel, not yet placed in memory.
 pub(crate) struct CompiledKernel {
@@ -291,9 +309,11 @@ fn widened(context: &Context, wide: Wide) -> Result<Widened, Refusal> {
             .map(|range| (range.start, range.end))
             .collect()
     };
+    let ranges = code.buffer.get_srclocs_sorted().iter();
+    let ahead = ranges.filter_map(|range| Some((range.start, range.end, ahead_bytes(range.loc)?)));
     let narrow = Narrow {
         streaming: &marked(streaming_mark()),
-        ahead: &marked(ahead_mark()),
+        ahead: &ahead.collect::<Vec<_>>(),
         code: code.code_buffer(),
         relocations: &relocations,
         slots,

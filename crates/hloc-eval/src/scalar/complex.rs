@@ -461,6 +461,11 @@ pub fn logistic(z: C) -> C {
         // e^z / (1 + e^z), whose denominator is 1 to all digits.
         return exp(z);
     }
+    if z.re.abs() < 1.0 {
+        // Near the poles, at odd multiples of pi, 1 + e^-z cancels.
+        let half = tanh(C::new(z.re / 2.0, z.im / 2.0));
+        return C::new(0.5 + half.re / 2.0, half.im / 2.0);
+    }
     let e = exp(C::new(-z.re, -z.im));
     divide(C::new(1.0, 0.0), C::new(1.0 + e.re, e.im))
 }

@@ -91,6 +91,9 @@ impl Machine for Clif<'_, '_> {
         let minus = self.b.ins().fneg(a);
         self.b.ins().fma(minus, b, c)
     }
+    fn sqrt(&mut self, a: Value) -> Value {
+        self.b.ins().sqrt(a)
+    }
     fn div(&mut self, a: Value, b: Value) -> Value {
         self.b.ins().fdiv(a, b)
     }

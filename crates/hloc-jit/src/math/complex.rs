@@ -278,8 +278,11 @@ fn integer_power(base: C, exponent: i32) -> C {
     }
 }
 
-/// `1 / (1 + e^-z)`.
+/// `1 / (1 + e^-z)`, which near its poles on the imaginary axis is better had from the hyperbolic tangent.
 pub(crate) fn logistic(z: C) -> C {
+    if z.re.abs() < 1.0 {
+        return (tanh(z / 2.0) + 1.0) / 2.0;
+    }
     if z.re >= 0.0 {
         let power = exp(new(-z.re, -z.im));
         div(ONE, new(1.0 + power.re, power.im))
@@ -509,7 +512,8 @@ pub(crate) fn atanh(z: C) -> C {
 #[cfg(test)]
 mod tests {
     use super::{
-        C, acos, acosh, asin, asinh, atanh, cos, exp, log, log1p, new, pow, sin, sqrt, tanh,
+        C, ONE, acos, acosh, asin, asinh, atanh, cos, div, exp, log, log1p, logistic, new, pow,
+        sin, sqrt, tanh,
     };
 
     fn close(actual: C, expected: C) {
@@ -530,6 +534,7 @@ mod tests {
                 close(super::sinh(asinh(z)), z);
                 close(super::cosh(acosh(z)), z);
                 close(log1p(z), log(new(1.0 + re, im)));
+                close(logistic(z), div(ONE, ONE + exp(-z)));
                 close(pow(z, new(3.0, 0.0)), z * z * z);
             }
         }

@@ -28,6 +28,8 @@ pub(crate) trait Machine {
     fn fms(&mut self, a: Self::Float, b: Self::Float, c: Self::Float) -> Self::Float;
     /// `c - a * b`, rounded once.
     fn fnma(&mut self, a: Self::Float, b: Self::Float, c: Self::Float) -> Self::Float;
+    /// Square root.
+    fn sqrt(&mut self, a: Self::Float) -> Self::Float;
     /// Quotient.
     fn div(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
 

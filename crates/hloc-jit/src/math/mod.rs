@@ -13,6 +13,7 @@ pub(crate) mod inline;
 pub(crate) mod integer;
 mod logarithm;
 pub(crate) mod machine;
+pub(crate) mod modulus;
 pub(crate) mod narrow;
 #[cfg(test)]
 pub(crate) mod plain;

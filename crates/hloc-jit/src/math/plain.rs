@@ -34,6 +34,9 @@ impl Machine for Plain {
     fn fnma(&mut self, a: f32, b: f32, c: f32) -> f32 {
         (-a).mul_add(b, c)
     }
+    fn sqrt(&mut self, a: f32) -> f32 {
+        a.sqrt()
+    }
     fn div(&mut self, a: f32, b: f32) -> f32 {
         a / b
     }

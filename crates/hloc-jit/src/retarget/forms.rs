@@ -46,6 +46,7 @@ impl Rewriter<'_> {
             Form::Shuffle => self.shuffle(instruction),
             Form::Duplicate => self.duplicate(instruction),
             Form::Pack { bytes } => self.pack(instruction, bytes),
+            Form::Across(across) => self.across(instruction, across),
             Form::Signs { narrow, lanes } => self.signs(instruction, narrow, lanes),
             Form::Scalar => self.scalar(instruction),
             Form::Old(_) => Err(Refusal::instruction(instruction)),

@@ -18,6 +18,7 @@
 //! | `f64x2` | `movupd` | half of one |
 //! | `i8x16` | `movdqu` | 16 bytes |
 
+mod across;
 mod decode;
 mod encode;
 mod forms;
@@ -98,8 +99,8 @@ pub(crate) struct Narrow<'c> {
     pub(crate) relocations: &'c [u32],
     /// Where stores are that pass the caches, ascending; the emitter sees to it that they are aligned.
     pub(crate) streaming: &'c [(u32, u32)],
-    /// Where loads are before which memory is asked for ahead, ascending.
-    pub(crate) ahead: &'c [(u32, u32)],
+    /// Where loads are before which memory is asked for, ascending, and how many bytes ahead.
+    pub(crate) ahead: &'c [(u32, u32, i64)],
     /// Bytes at the bottom of the frame that are stack slots, of the size that wide code needs.
     pub(crate) slots: u32,
 }

@@ -30,8 +30,9 @@ struct Use {
 }
 
 impl Promoted {
-    /// The places that are used most, inner loops counting more, of those that only hold whole vectors.
-    pub(super) fn choose(listing: &Listing, frame: Frame) -> Promoted {
+    /// The places that are used most, inner loops counting more, of those that only hold whole vectors; of the
+    /// registers the last one stays free if `keeps_last`.
+    pub(super) fn choose(listing: &Listing, frame: Frame, keeps_last: bool) -> Promoted {
         let mut uses: BTreeMap<u64, Use> = BTreeMap::new();
         for (instruction, depth) in listing.instructions.iter().zip(depths(listing)) {
             let is_stack =
@@ -59,7 +60,10 @@ impl Promoted {
             .map(|(offset, used)| (used.weight, *offset))
             .collect();
         clear.sort_by_key(|(weight, offset)| (std::cmp::Reverse(*weight), *offset));
-        let places = clear.iter().take(COUNT).map(|(_, offset)| *offset);
+        let places = clear
+            .iter()
+            .take(COUNT - usize::from(keeps_last))
+            .map(|(_, offset)| *offset);
         let registers = places.zip((0u32..).map(|at| FIRST + at)).collect();
         Promoted { registers }
     }
@@ -100,6 +104,7 @@ fn is_whole(instruction: &Instruction) -> bool {
                 | Form::Shuffle
                 | Form::Duplicate
                 | Form::Pack { .. }
+                | Form::Across(_)
                 | Form::Signs { .. }
                 | Form::Scalar
                 | Form::Old(_),

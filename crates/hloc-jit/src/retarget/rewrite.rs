@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use iced_x86::{Code, FlowControl, IcedError, Instruction, MemoryOperand, OpKind, Register};
 
+use super::across::{self, Across};
 use super::decode::Listing;
 use super::encode::{Fix, Line, Lines};
 use super::frame::Frame;
@@ -16,10 +17,6 @@ use super::{Narrow, Refusal, Wide};
 /// Bytes that one 128-bit vector takes.
 pub(super) const NARROW_BYTES: u64 = 16;
 
-/// How far ahead of a load memory is asked for, in bytes: what the processor fetches by itself leaves a part of
-/// one thread's bandwidth unused.
-const AHEAD: i64 = 4096;
-
 /// How a constant is laid out for the new function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Layout {
@@ -27,6 +24,8 @@ pub(super) enum Layout {
     Same,
     /// Repeated to the new width.
     Repeated,
+    /// The places of a shuffle, of which the old function knows nothing.
+    Places(Across, bool),
 }
 
 /// Rewrites a function.
@@ -39,6 +38,7 @@ pub(super) fn rewrite(
     wide: Wide,
 ) -> Result<Lines, Refusal> {
     let frame = Frame::new(narrow.slots, frame_size(listing), wide)?;
+    let has_across = across::has_any(listing);
     let mut rewriter = Rewriter {
         narrow,
         wide,
@@ -46,7 +46,12 @@ pub(super) fn rewrite(
         frame,
         promoted: match wide {
             Wide::Bits256 => Promoted::default(),
-            Wide::Bits512 => Promoted::choose(listing, frame),
+            Wide::Bits512 => Promoted::choose(listing, frame, has_across),
+        },
+        scratch: if has_across {
+            across::scratch(listing, wide)
+        } else {
+            None
         },
         masks: Masks::default(),
         lines: Lines::default(),
@@ -137,6 +142,8 @@ pub(super) struct Rewriter<'c> {
     pub(super) frame: Frame,
     /// Spilled vectors that become registers.
     pub(super) promoted: Promoted,
+    /// A register that the old function does not use, if a shuffle needs one.
+    pub(super) scratch: Option<Register>,
     /// What mask registers hold.
     pub(super) masks: Masks,
     lines: Lines,
@@ -161,7 +168,15 @@ impl Rewriter<'_> {
 
     /// Asks for the memory that lies ahead of a load, if the emitter has marked that.
     pub(super) fn fetch_ahead(&mut self, load: &Instruction) -> Result<(), Refusal> {
-        if !is_marked(self.narrow.ahead, load) || load.is_ip_rel_memory_operand() {
+        let ranges = self.narrow.ahead;
+        let next = ranges.partition_point(|(_, end, _)| u64::from(*end) <= load.ip());
+        let Some((_, _, distance)) = ranges
+            .get(next)
+            .filter(|(start, _, _)| u64::from(*start) <= load.ip())
+        else {
+            return Ok(());
+        };
+        if load.memory_base() == Register::RSP || load.is_ip_rel_memory_operand() {
             return Ok(());
         }
         let displacement = load.memory_displacement64().cast_signed();
@@ -169,7 +184,7 @@ impl Rewriter<'_> {
             load.memory_base(),
             load.memory_index(),
             load.memory_index_scale(),
-            displacement.wrapping_add(AHEAD),
+            displacement.wrapping_add(*distance),
             8,
             false,
             Register::None,
@@ -388,9 +403,20 @@ impl Rewriter<'_> {
                 let repeated = bytes.repeat(self.wide.factor() as usize);
                 self.lines.pool.extend(repeated);
             }
+            Layout::Places(..) => return None,
         }
         self.constants.insert((old, layout), new);
         Some(new)
+    }
+
+    /// Where in the pool a table is.
+    pub(super) fn table(&mut self, layout: Layout, bytes: &[u8]) -> u64 {
+        let pool = &mut self.lines.pool;
+        *self.constants.entry((0, layout)).or_insert_with(|| {
+            let offset = pool.len() as u64;
+            pool.extend_from_slice(bytes);
+            offset
+        })
     }
 
     /// A mask register to write.

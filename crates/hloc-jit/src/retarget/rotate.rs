@@ -121,7 +121,12 @@ fn only_writes(instruction: &Instruction) -> bool {
             | Form::Duplicate,
         ) => true,
         Some(
-            Form::Store(_) | Form::Pack { .. } | Form::Signs { .. } | Form::Scalar | Form::Old(_),
+            Form::Store(_)
+            | Form::Pack { .. }
+            | Form::Across(_)
+            | Form::Signs { .. }
+            | Form::Scalar
+            | Form::Old(_),
         )
         | None => false,
     };

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 use iced_x86::Code;
 use iced_x86::Code::*;
 
+use super::across::Across;
+
 /// How an instruction is treated. Operands that are vector registers become wide unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -52,6 +54,8 @@ pub(super) enum Form {
         /// Whether 16 bits become 8, not 32 16.
         bytes: bool,
     },
+    /// Takes elements of two vectors.
+    Across(Across),
     /// The signs of all lanes as bits of a general register.
     Signs {
         /// The 256-bit form.
@@ -368,6 +372,12 @@ const OTHERS: &[(Code, Form)] = &[
     (VEX_Vmovddup_xmm_xmmm64, Form::Duplicate),
     (VEX_Vpackssdw_xmm_xmm_xmmm128, Form::Pack { bytes: false }),
     (VEX_Vpacksswb_xmm_xmm_xmmm128, Form::Pack { bytes: true }),
+    (
+        VEX_Vshufps_xmm_xmm_xmmm128_imm8,
+        Form::Across(Across::Alternate),
+    ),
+    (VEX_Vpunpckldq_xmm_xmm_xmmm128, Form::Across(Across::Low)),
+    (VEX_Vpunpckhdq_xmm_xmm_xmmm128, Form::Across(Across::High)),
     (
         VEX_Vmovmskps_r32_xmm,
         Form::Signs {

@@ -2,6 +2,7 @@
 
 use iced_x86::{Code, Encoder, Instruction, OpKind, Register};
 
+use super::across::{EVEN, ODD};
 use super::table::{Form, form, rows};
 use super::{Narrow, Refusal, Wide, widen};
 use crate::compile::widest;
@@ -140,6 +141,7 @@ fn part_size(form: Form, is_last: bool) -> usize {
         | Form::Shuffle
         | Form::Duplicate
         | Form::Pack { .. }
+        | Form::Across(_)
         | Form::Signs { .. }
         | Form::Scalar
         | Form::Old(_) => 16,
@@ -176,6 +178,7 @@ fn result_size(form: Form) -> usize {
         | Form::Store(_)
         | Form::Shuffle
         | Form::Duplicate
+        | Form::Across(_)
         | Form::Signs { .. }
         | Form::Old(_) => 16,
     }
@@ -197,6 +200,7 @@ fn immediates(code: Code, form: Form) -> Vec<u8> {
         | Form::Store(_)
         | Form::Duplicate
         | Form::Pack { .. }
+        | Form::Across(_)
         | Form::Signs { .. }
         | Form::Scalar
         | Form::Old(_) => vec![0, 1, 3],
@@ -256,8 +260,8 @@ fn each_row_does_the_same_in_every_lane() {
         if widest == Wide::Bits256 && format!("{code:?}").starts_with("EVEX") {
             continue;
         }
-        // Old encodings become those that have rows themselves.
-        if matches!(form, Form::Store(_) | Form::Old(_)) {
+        // Old encodings become those that have rows themselves. Shuffles of two vectors have a test of their own.
+        if matches!(form, Form::Store(_) | Form::Old(_) | Form::Across(_)) {
             continue;
         }
         for wide in [Wide::Bits256, Wide::Bits512] {
@@ -278,8 +282,7 @@ fn each_row_does_the_same_in_every_lane() {
 #[test]
 fn what_moves_between_lanes_is_refused() {
     for code in [
-        Code::VEX_Vpunpckldq_xmm_xmm_xmmm128,
-        Code::VEX_Vshufps_xmm_xmm_xmmm128_imm8,
+        Code::VEX_Vpunpcklqdq_xmm_xmm_xmmm128,
         Code::VEX_Vpermilps_xmm_xmm_xmmm128,
         Code::VEX_Vhaddps_xmm_xmm_xmmm128,
         Code::VEX_Vmovhlps_xmm_xmm_xmm,
@@ -290,9 +293,52 @@ fn what_moves_between_lanes_is_refused() {
         let refusal = Refusal::Instruction(format!("{code:?}"));
         assert_eq!(widen(&request, Wide::Bits512).err(), Some(refusal));
     }
-    let shuffled = function(Code::VEX_Vpshufd_xmm_xmmm128_imm8, 0x1b);
-    let request = Narrow::of(&shuffled);
-    assert!(widen(&request, Wide::Bits256).is_err());
+    for (code, immediate) in [
+        (Code::VEX_Vpshufd_xmm_xmmm128_imm8, 0x1b),
+        (Code::VEX_Vshufps_xmm_xmm_xmmm128_imm8, 0x89),
+    ] {
+        let shuffled = function(code, immediate);
+        let request = Narrow::of(&shuffled);
+        assert!(widen(&request, Wide::Bits256).is_err());
+    }
+}
+
+#[test]
+fn shuffles_take_elements_of_two_vectors_in_order() {
+    let Some(widest) = widest() else {
+        return;
+    };
+    let shuffle = Code::VEX_Vshufps_xmm_xmm_xmmm128_imm8;
+    type Place = fn(usize, usize) -> usize;
+    let cases: [(Code, u8, Place); 4] = [
+        (shuffle, EVEN, |at, _| 2 * at),
+        (shuffle, ODD, |at, _| 2 * at + 1),
+        (Code::VEX_Vpunpckldq_xmm_xmm_xmmm128, 0, |at, count| {
+            at / 2 + at % 2 * count
+        }),
+        (Code::VEX_Vpunpckhdq_xmm_xmm_xmmm128, 0, |at, count| {
+            count / 2 + at / 2 + at % 2 * count
+        }),
+    ];
+    for wide in [Wide::Bits256, Wide::Bits512] {
+        if wide == Wide::Bits512 && widest == Wide::Bits256 {
+            continue;
+        }
+        let count = 4 * wide.factor() as usize;
+        for (code, immediate, place) in cases {
+            let narrow = function(code, immediate);
+            let widened = widen(&Narrow::of(&narrow), wide).expect("a wide form");
+            let start = area(3);
+            let mut found = start;
+            run_code(&widened.code, &mut found);
+            for at in 0..count {
+                let place = place(at, count);
+                let from = (1 + place / count) * DISTANCE + place % count * 4;
+                let expected = &start[from..from + 4];
+                assert_eq!(&found[4 * at..][..4], expected, "{code:?} {wide:?} {at}");
+            }
+        }
+    }
 }
 
 /// A function that loads register 1, shifts it both ways and joins, changes the result, and stores registers 0

@@ -1,11 +1,13 @@
 //! Ops on complex numbers.
 
 use cranelift_codegen::ir::condcodes::FloatCC;
-use cranelift_codegen::ir::{BlockArg, InstBuilder, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use hloc_ir::{BinaryOp, ElementType, UnaryOp};
 
 use crate::error::JitError;
 use crate::kernel::Emitter;
+use crate::math::clif::Clif;
+use crate::math::modulus::modulus;
 use crate::repr::Reg;
 use crate::runtime::Helper;
 
@@ -21,7 +23,7 @@ impl Emitter<'_, '_> {
         let helper = match op {
             UnaryOp::Abs => {
                 let modulus = if part == types::F32 {
-                    self.modulus(re, im)
+                    modulus(&mut Clif::scalar(&mut self.b), re, im)
                 } else {
                     self.call_real(Helper::Hypot, part, &[re, im])?
                 };
@@ -65,35 +67,6 @@ impl Emitter<'_, '_> {
         Ok(self.complex_call(helper, part, &[re, im]))
     }
 
-    /// The modulus of parts of type `f32`. Their squares are exact as `f64`, and no `f64` is too small or too great
-    /// for the sum.
-    fn modulus(&mut self, re: Value, im: Value) -> Value {
-        let (re, im) = (self.promoted(re), self.promoted(im));
-        let squares = (self.b.ins().fmul(re, re), self.b.ins().fmul(im, im));
-        let sum = self.b.ins().fadd(squares.0, squares.1);
-        let (rare, merge) = (self.b.create_block(), self.b.create_block());
-        let merged = self.b.append_block_param(merge, types::F64);
-        let is_number = self.b.ins().fcmp(FloatCC::Ordered, sum, sum);
-        let args = [BlockArg::Value(sum)];
-        self.b.ins().brif(is_number, merge, &args, rare, &[]);
-        self.b.set_cold_block(rare);
-        self.b.switch_to_block(rare);
-        self.b.seal_block(rare);
-        // An infinite part makes the modulus infinite even beside NaN.
-        let infinity = self.b.ins().f64const(f64::INFINITY);
-        let [re, im] = [re, im].map(|part| {
-            let magnitude = self.b.ins().fabs(part);
-            self.b.ins().fcmp(FloatCC::Equal, magnitude, infinity)
-        });
-        let is_infinite = self.b.ins().bor(re, im);
-        let chosen = self.b.ins().select(is_infinite, infinity, sum);
-        self.b.ins().jump(merge, &[BlockArg::Value(chosen)]);
-        self.b.switch_to_block(merge);
-        self.b.seal_block(merge);
-        let root = self.b.ins().sqrt(merged);
-        self.b.ins().fdemote(types::F32, root)
-    }
-
     /// A complex op with two operands.
     pub(super) fn complex_binary(
         &mut self,
@@ -107,11 +80,8 @@ impl Emitter<'_, '_> {
             BinaryOp::Add => Reg::Pair(self.b.ins().fadd(a, c), self.b.ins().fadd(b, d)),
             BinaryOp::Subtract => Reg::Pair(self.b.ins().fsub(a, c), self.b.ins().fsub(b, d)),
             BinaryOp::Multiply => {
-                // Rounded as XLA's compiler does. The sum is not fused: the factors could not be swapped then.
-                let bd = self.b.ins().fmul(b, d);
-                let minus = self.b.ins().fneg(bd);
-                let (ad, bc) = (self.b.ins().fmul(a, d), self.b.ins().fmul(b, c));
-                Reg::Pair(self.b.ins().fma(a, c, minus), self.b.ins().fadd(ad, bc))
+                let [re, im] = self.complex_product((a, b), (c, d));
+                Reg::Pair(re, im)
             }
             BinaryOp::Maximum => self.complex_extremum(FloatCC::GreaterThanOrEqual, (a, b), (c, d)),
             BinaryOp::Minimum => self.complex_extremum(FloatCC::LessThanOrEqual, (a, b), (c, d)),
@@ -128,6 +98,19 @@ impl Emitter<'_, '_> {
             | BinaryOp::ShiftRightLogical
             | BinaryOp::Xor => return Err(self.unsupported(op.name(), ty)),
         })
+    }
+
+    /// The parts of a product, of scalars or of vectors.
+    pub(crate) fn complex_product(
+        &mut self,
+        (a, b): (Value, Value),
+        (c, d): (Value, Value),
+    ) -> [Value; 2] {
+        // Rounded as XLA's compiler does. The sum is not fused: the factors could not be swapped then.
+        let bd = self.b.ins().fmul(b, d);
+        let minus = self.b.ins().fneg(bd);
+        let (ad, bc) = (self.b.ins().fmul(a, d), self.b.ins().fmul(b, c));
+        [self.b.ins().fma(a, c, minus), self.b.ins().fadd(ad, bc)]
     }
 
     /// The operand that compares so by its real part; a NaN there wins.

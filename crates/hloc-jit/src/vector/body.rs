@@ -10,6 +10,7 @@ use hloc_loops::ir::{Condition, For, If, Stmt, ValueId};
 use super::{Lane, Plan, Width};
 use crate::error::JitError;
 use crate::kernel::{Emitter, streaming_mark};
+use crate::repr::Reg;
 
 /// The emission of one stretch of iterations.
 pub(crate) struct Vectors<'e, 'a, 'f> {
@@ -19,7 +20,7 @@ pub(crate) struct Vectors<'e, 'a, 'f> {
     /// How many 128-bit vectors each vector holds.
     factor: u32,
     /// The lanes of each varying value in each copy.
-    values: BTreeMap<(ValueId, i64), Value>,
+    values: BTreeMap<(ValueId, i64), Reg>,
 }
 
 impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
@@ -80,18 +81,33 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
     }
 
     /// Binds the lanes of a value in a copy.
-    pub(super) fn bind(&mut self, value: ValueId, copy: i64, lanes: Value) {
+    pub(super) fn bind(&mut self, value: ValueId, copy: i64, lanes: Reg) {
         self.values.insert((value, copy), lanes);
     }
 
     /// The lanes of a value; one that does not vary is spread over them.
     pub(super) fn lanes(&mut self, value: ValueId, copy: i64) -> Result<Value, JitError> {
         if let Some(lanes) = self.values.get(&(value, copy)) {
-            return Ok(*lanes);
+            return Ok(lanes.one());
         }
         let (ty, lane) = self.lane_of(value)?;
         let reg = self.e.reg(value)?;
         Ok(self.splat(ty, lane, reg))
+    }
+
+    /// The real and imaginary parts of a complex value; one that does not vary is spread over the lanes.
+    pub(super) fn parts_of(
+        &mut self,
+        value: ValueId,
+        copy: i64,
+    ) -> Result<(Value, Value), JitError> {
+        if let Some(lanes) = self.values.get(&(value, copy)) {
+            return Ok(lanes.pair());
+        }
+        let (re, im) = self.e.reg(value)?.pair();
+        let floats = self.width().floats();
+        let re = self.e.b.ins().splat(floats, re);
+        Ok((re, self.e.b.ins().splat(floats, im)))
     }
 
     /// Emits statements: what stands between inner blocks copy by copy, inner blocks for all copies.
@@ -123,7 +139,11 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
     pub(super) fn straight(&mut self, stmt: &Stmt, copy: i64) -> Result<(), JitError> {
         match stmt {
             Stmt::Let { value, expr } if self.plan.varying.contains(value) => {
-                let lanes = self.expr(*value, expr, copy)?;
+                let lanes = if self.has_complex(*value, expr)? {
+                    self.complex_expr(*value, expr, copy)?
+                } else {
+                    Reg::One(self.expr(*value, expr, copy)?)
+                };
                 self.bind(*value, copy, lanes);
                 Ok(())
             }
@@ -139,10 +159,15 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
                 index,
                 value,
             } => {
+                let (address, offset) = self.place(*param, index, copy)?;
+                if self.is_complex(*value)? {
+                    let parts = self.parts_of(*value, copy)?;
+                    self.store_parts(parts, address, offset);
+                    return Ok(());
+                }
                 let lanes = self.lanes(*value, copy)?;
                 let (_, lane) = self.lane_of(*value)?;
                 let (_, ty) = self.e.param(*param)?;
-                let (address, offset) = self.place(*param, index, copy)?;
                 let is_streamed = self.is_wide() && self.e.streamed.contains(param);
                 if is_streamed {
                     self.e.b.set_srcloc(streaming_mark());
@@ -195,18 +220,31 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
 
     /// The lanes of a value in every copy, as arguments of a jump.
     fn args(&mut self, value: ValueId) -> Result<Vec<BlockArg>, JitError> {
-        (0..self.copies)
-            .map(|copy| Ok(BlockArg::Value(self.lanes(value, copy)?)))
-            .collect()
+        let mut args = Vec::new();
+        for copy in 0..self.copies {
+            if self.is_complex(value)? {
+                let (re, im) = self.parts_of(value, copy)?;
+                args.extend([re, im].map(BlockArg::Value));
+            } else {
+                args.push(BlockArg::Value(self.lanes(value, copy)?));
+            }
+        }
+        Ok(args)
     }
 
     /// Binds a value in every copy to parameters of a block.
     fn params(&mut self, block: Block, value: ValueId) -> Result<(), JitError> {
-        let (_, lane) = self.lane_of(value)?;
         for copy in 0..self.copies {
-            let ty = lane.vector(self.width());
-            let param = self.e.b.append_block_param(block, ty);
-            self.bind(value, copy, param);
+            let lanes = if self.is_complex(value)? {
+                let floats = self.width().floats();
+                let [re, im] = [(); 2].map(|()| self.e.b.append_block_param(block, floats));
+                Reg::Pair(re, im)
+            } else {
+                let (_, lane) = self.lane_of(value)?;
+                let ty = lane.vector(self.width());
+                Reg::One(self.e.b.append_block_param(block, ty))
+            };
+            self.bind(value, copy, lanes);
         }
         Ok(())
     }

@@ -9,7 +9,6 @@ use hloc_loops::ir::{Expr, ValueId};
 use super::extreme::is_extreme_op;
 use super::{Lane, Vectors, Width};
 use crate::error::JitError;
-use crate::kernel::ahead_mark;
 use crate::math::clif::Clif;
 use crate::math::narrow;
 use crate::repr::IntKind;
@@ -31,12 +30,13 @@ impl Vectors<'_, '_, '_> {
                     // Of a long body few iterations are on their way at once, so that each waits for its
                     // loads. Beside stores that pass the caches a short one would take twice the time.
                     let is_fold = !self.plan.reductions.is_empty() && self.e.streamed.is_empty();
+                    let is_long = is_fold || self.plan.copies == 1 || self.plan.rows.is_some();
                     let is_ahead = self.is_wide()
-                        && (is_fold || self.plan.copies == 1)
+                        && is_long
                         && self.e.read_ahead.contains(param)
                         && index.dynamic_values().is_empty();
                     if is_ahead {
-                        self.e.b.set_srcloc(ahead_mark());
+                        self.e.b.set_srcloc(self.ahead_mark());
                     }
                     let lanes = self.load(ty, lane, address, offset);
                     if is_ahead {

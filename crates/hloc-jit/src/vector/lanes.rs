@@ -80,9 +80,18 @@ impl Width {
         }
     }
 
+    /// Whether `ty` is complex and each part lives in a lane of this width. Of 64 bits none is: see
+    /// [`super::complex`].
+    pub(crate) fn is_complex(self, ty: ElementType) -> bool {
+        self == Width::Single && Kind::of(ty) == Kind::Complex(types::F32)
+    }
+
     /// The width that all of `tys` fit in; `None` if there is none.
     pub(crate) fn common(tys: &[ElementType]) -> Option<Width> {
-        let fits = |width: &Width| tys.iter().all(|ty| width.lane(*ty).is_some());
+        let fits = |width: &Width| {
+            let mut tys = tys.iter();
+            tys.all(|ty| width.lane(*ty).is_some() || width.is_complex(*ty))
+        };
         [Width::Single, Width::Double].into_iter().find(fits)
     }
 }

@@ -13,6 +13,7 @@
 //! the same once more. Only where the loop reads what it writes, narrow vectors and scalar code do the rest.
 
 mod body;
+mod complex;
 mod crosswise;
 mod expr;
 mod extreme;
@@ -81,10 +82,13 @@ impl Emitter<'_, '_> {
         };
         let copies = if begin > 0 { 1 } else { plan.copies };
         let step = lanes * copies;
-        let main = begin + (extent - begin) / step * step;
-        let rest = begin + (extent - begin) / lanes * lanes;
-        self.vector_stretch(inner, plan, (begin, main), copies, false)?;
-        self.vector_stretch(inner, plan, (main, rest), 1, false)?;
+        let mut rest = begin;
+        if self.may_be_narrow(plan) {
+            let main = begin + (extent - begin) / step * step;
+            rest = begin + (extent - begin) / lanes * lanes;
+            self.vector_stretch(inner, plan, (begin, main), copies, false)?;
+            self.vector_stretch(inner, plan, (main, rest), 1, false)?;
+        }
         if rest < extent {
             let begin = self.b.ins().iconst(types::I64, rest);
             let end = self.b.ins().iconst(types::I64, extent);
@@ -240,6 +244,9 @@ impl Emitter<'_, '_> {
         if self.is_wide(inner, &plan) && self.extent(inner)? >= lanes {
             return self.wide_part(inner, &plan, (begin, end), grain);
         }
+        if !self.may_be_narrow(&plan) {
+            return Ok(Some(begin));
+        }
         let next = self.vector_runs(inner, &plan, (begin, end), false)?;
         let is_whole = grain % self.lanes(&plan, false) == 0;
         Ok((!is_whole).then_some(next))
@@ -283,8 +290,10 @@ impl Emitter<'_, '_> {
             return Ok(None);
         }
         if !plan::may_repeat(inner) {
-            let next = self.vector_runs(inner, plan, (begin, end), true)?;
-            let next = self.vector_run(inner, plan, (next, end), 1, false)?;
+            let mut next = self.vector_runs(inner, plan, (begin, end), true)?;
+            if self.may_be_narrow(plan) {
+                next = self.vector_run(inner, plan, (next, end), 1, false)?;
+            }
             return Ok(Some(next));
         }
         let zero = self.b.ins().iconst(types::I64, 0);
@@ -471,6 +480,11 @@ impl Emitter<'_, '_> {
             extent % self.lanes(plan, true) == 0 && self.has_tables(inner)
         };
         self.factor > 1 && !plan.is_strided && (!plan.unrolled || is_even())
+    }
+
+    /// Whether a loop may have narrow vectors: in code that is retargeted, shuffles are those of wide ones.
+    fn may_be_narrow(&self, plan: &Plan) -> bool {
+        self.factor == 1 || !plan.has_complex
     }
 
     /// One iteration of a vector loop.

@@ -9,7 +9,7 @@ use hloc_loops::ir::{
     Access, Condition, Expr, For, Kernel, LoopKind, ParamId, Stmt, ValueId, VarId,
 };
 
-use super::{Lane, Width};
+use super::{Lane, Width, complex};
 use crate::math;
 
 /// The most vectors of a loop that is emitted as one stretch.
@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) rows: Option<VarId>,
     /// Whether a load jumps over elements by a stride.
     pub(crate) is_strided: bool,
+    /// Whether there are complex numbers: see [`super::complex`].
+    pub(crate) has_complex: bool,
 }
 
 /// A carried value that is combined with one value per iteration.
@@ -129,10 +131,12 @@ pub(crate) fn plan(kernel: &Kernel, constants: &Constants, inner: &For) -> Optio
     } else {
         analysis.copies()
     };
+    let mut types = analysis.types.iter();
     Some(Plan {
         var: inner.var,
         width,
         copies,
+        has_complex: types.any(|ty| width.is_complex(*ty)),
         unrolled: analysis.is_uneven,
         varying: analysis.varying,
         reductions,
@@ -383,8 +387,12 @@ impl<'a> Analysis<'a> {
     /// Whether the lanes of a load or an index are evenly spaced.
     fn is_accessible(&mut self, expr: &Expr) -> bool {
         match expr {
-            Expr::Load { index, .. } => {
+            Expr::Load { param, index } => {
                 let stride = index.stride(self.var);
+                let param = self.kernel.params.get(*param);
+                if param.is_none_or(|param| param.element_type.is_complex()) && stride != Some(1) {
+                    return false;
+                }
                 self.is_strided |= stride.is_some_and(|stride| stride != 1);
                 self.is_uneven |= stride.is_none();
                 let dynamic = index.dynamic_values();
@@ -511,6 +519,12 @@ fn expression(
         let value = kernel.values.get(value)?;
         width.lane(value.element_type)
     };
+    if std::iter::once(value)
+        .chain(lane_operands(expr))
+        .any(|value| lane(value).is_none())
+    {
+        return complex::is_emitted(kernel, width, value, expr);
+    }
     let Some(result) = lane(value) else {
         return false;
     };
