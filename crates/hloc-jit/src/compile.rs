@@ -179,11 +179,11 @@ pub fn compile_kernels(
         retarget::prepare();
     }
     program.kernels.values().try_for_each(support::check)?;
-    let isa = host_isa(options.baseline_cpu, false)?;
+    let isa = host_isa(options.baseline_cpu, false, Level::Rules)?;
     let mut builder = JITBuilder::with_isa(isa.clone(), Box::new(libcall_symbol));
     builder.symbol_lookup_fn(Box::new(helper_address));
     let mut module = JITModule::new(builder);
-    let target = target(isa, options);
+    let target = target(isa, options)?;
     let (distinct, entries) = distinct_kernels(program);
     let compiled = compile_all(&distinct, &target, options)?;
     let (mut functions, mut widths, mut emissions) = (Vec::new(), Vec::new(), Vec::new());
@@ -372,14 +372,15 @@ fn helper_address(symbol: &str) -> Option<*const u8> {
 }
 
 /// What kernels are compiled for.
-fn target(isa: OwnedTargetIsa, options: &JitOptions) -> Target {
-    Target {
+fn target(isa: OwnedTargetIsa, options: &JitOptions) -> Result<Target, JitError> {
+    Ok(Target {
         wide: wide(options, &isa),
+        plain_isa: host_isa(options.baseline_cpu, isa.flags().is_pic(), Level::Plain)?,
         isa,
         vectorize: options.vectorize,
         streaming_bytes: options.streaming_bytes,
         any_range: options.any_range,
-    }
+    })
 }
 
 /// What vector code is retargeted to: what the options allow and the processor has.
@@ -420,25 +421,42 @@ fn host_error(error: ModuleError) -> JitError {
     JitError::Host(error.to_string())
 }
 
+/// What Cranelift does to a function before it allocates registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    /// All of its optimizer.
+    Rules,
+    /// Nothing.
+    Plain,
+}
+
 /// This machine as Cranelift knows it, made once of each kind.
-fn host_isa(baseline_cpu: bool, is_pic: bool) -> Result<OwnedTargetIsa, JitError> {
-    static KNOWN: [OnceLock<OwnedTargetIsa>; 4] = [const { OnceLock::new() }; 4];
-    let known = &KNOWN[usize::from(baseline_cpu) * 2 + usize::from(is_pic)];
+fn host_isa(baseline_cpu: bool, is_pic: bool, level: Level) -> Result<OwnedTargetIsa, JitError> {
+    static KNOWN: [OnceLock<OwnedTargetIsa>; 8] = [const { OnceLock::new() }; 8];
+    let at = [baseline_cpu, is_pic, level == Level::Plain];
+    let at = at
+        .iter()
+        .fold(0, |at, is_set| 2 * at + usize::from(*is_set));
+    let known = &KNOWN[at];
     if let Some(isa) = known.get() {
         return Ok(isa.clone());
     }
-    let isa = build_isa(baseline_cpu, is_pic)?;
+    let isa = build_isa(baseline_cpu, is_pic, level)?;
     Ok(known.get_or_init(|| isa).clone())
 }
 
-fn build_isa(baseline_cpu: bool, is_pic: bool) -> Result<OwnedTargetIsa, JitError> {
+fn build_isa(baseline_cpu: bool, is_pic: bool, level: Level) -> Result<OwnedTargetIsa, JitError> {
     let mut flags = settings::builder();
     let mut set = |name: &str, value: &str| {
         flags
             .set(name, value)
             .map_err(|error| JitError::Host(error.to_string()))
     };
-    set("opt_level", "speed")?;
+    let opt_level = match level {
+        Level::Rules => "speed",
+        Level::Plain => "none",
+    };
+    set("opt_level", opt_level)?;
     set("regalloc_algorithm", "backtracking")?;
     set(
         "enable_verifier",
@@ -486,7 +504,10 @@ fn libcall_symbol(call: LibCall) -> String {
 
 /// A target for dumps of single kernels.
 fn dump_target(options: &JitOptions) -> Result<Target, JitError> {
-    Ok(target(host_isa(options.baseline_cpu, false)?, options))
+    target(
+        host_isa(options.baseline_cpu, false, Level::Rules)?,
+        options,
+    )
 }
 
 /// Cranelift's representation of a kernel before optimization, headed by its name and buffers.
@@ -555,13 +576,13 @@ fn heading(kernel: &Kernel, context: &Context) -> String {
 /// As [`compile_kernels`]; [`JitError::Host`] if the file cannot be written.
 pub fn object_bytes(program: &Program, options: &JitOptions) -> Result<Vec<u8>, JitError> {
     program.kernels.values().try_for_each(support::check)?;
-    let isa = host_isa(options.baseline_cpu, true)?;
+    let isa = host_isa(options.baseline_cpu, true, Level::Rules)?;
     let builder = ObjectBuilder::new(isa.clone(), "hloc", Box::new(libcall_symbol));
     let mut module = ObjectModule::new(builder.map_err(host_error)?);
     // Whoever links the object may split loops as they like.
     let target = Target {
         any_range: true,
-        ..target(isa, options)
+        ..target(isa, options)?
     };
     let kernels: Vec<&Kernel> = program.kernels.values().collect();
     let compiled = compile_all(&kernels, &target, options)?;

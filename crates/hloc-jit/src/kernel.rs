@@ -16,6 +16,7 @@ use hloc_loops::ir::{Access, Kernel, ParamId, ValueId, VarId};
 use hloc_loops::split::{Split, split};
 
 use crate::error::JitError;
+use crate::hoist;
 use crate::index::Computed;
 use crate::repr::Reg;
 use crate::retarget::{self, Narrow, Refusal, Wide, Widened};
@@ -27,6 +28,8 @@ use crate::vector::plan::{self, Constants};
 pub(crate) struct Target {
     /// The machine.
     pub(crate) isa: OwnedTargetIsa,
+    /// The same, without Cranelift's optimizer.
+    pub(crate) plain_isa: OwnedTargetIsa,
     /// Whether vector loops become vector code.
     pub(crate) vectorize: bool,
     /// What vector code is retargeted to.
@@ -244,7 +247,13 @@ pub(crate) fn compile_kernel(
     let lanes = emit_kernel(kernel, target, factor, &mut context, builder_context)?;
     let refusal = match (target.wide, lanes) {
         (Some(wide), Lanes::Wide) => {
-            compile(kernel, target, &mut context)?;
+            let isa = if hoist::needs_rules(&context.func) {
+                &target.isa
+            } else {
+                hoist::hoist(&mut context.func);
+                &target.plain_isa
+            };
+            compile(kernel, isa, &mut context)?;
             match widened(&context, wide) {
                 Ok(code) => {
                     return Ok(CompiledKernel {
@@ -263,7 +272,7 @@ pub(crate) fn compile_kernel(
         emit_kernel(kernel, target, 1, &mut context, builder_context)?;
     }
     context.set_disasm(disassemble);
-    compile(kernel, target, &mut context)?;
+    compile(kernel, &target.isa, &mut context)?;
     Ok(CompiledKernel {
         context,
         widened: None,
@@ -271,8 +280,8 @@ pub(crate) fn compile_kernel(
     })
 }
 
-fn compile(kernel: &Kernel, target: &Target, context: &mut Context) -> Result<(), JitError> {
-    let result = context.compile(&*target.isa, &mut ControlPlane::default());
+fn compile(kernel: &Kernel, isa: &OwnedTargetIsa, context: &mut Context) -> Result<(), JitError> {
+    let result = context.compile(&**isa, &mut ControlPlane::default());
     let result = result
         .map(|_| ())
         .map_err(|error| format!("{:?}", error.inner));

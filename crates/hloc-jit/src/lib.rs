@@ -6,6 +6,7 @@
 
 mod compile;
 mod error;
+mod hoist;
 mod index;
 mod kernel;
 mod math;

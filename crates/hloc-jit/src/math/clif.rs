@@ -1,10 +1,20 @@
 //! The machine that emits code: one lane in scalar registers or four in a vector.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_codegen::ir::{ConstantData, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 
 use super::Machine;
+
+/// A vector of type `ty`, of 128 bits, with `bits` in every lane: one instruction, where a scalar to spread takes two
+/// that Cranelift makes into this one.
+pub(crate) fn vector_constant(b: &mut FunctionBuilder<'_>, ty: Type, bits: u64) -> Value {
+    let lane = usize::try_from(ty.lane_type().bytes()).unwrap_or(8);
+    let bytes = bits.to_le_bytes();
+    let lanes: Vec<u8> = bytes.iter().take(lane).copied().cycle().take(16).collect();
+    let constant = b.func.dfg.constants.insert(ConstantData::from(&lanes[..]));
+    b.ins().vconst(ty, constant)
+}
 
 /// Emits each operation into a function.
 pub(crate) struct Clif<'b, 'f> {
@@ -56,19 +66,17 @@ impl Machine for Clif<'_, '_> {
     type Mask = Value;
 
     fn float(&mut self, value: f32) -> Value {
-        let scalar = self.b.ins().f32const(value);
         if self.vector {
-            self.b.ins().splat(types::F32X4, scalar)
+            vector_constant(self.b, types::F32X4, u64::from(value.to_bits()))
         } else {
-            scalar
+            self.b.ins().f32const(value)
         }
     }
     fn bits(&mut self, value: u32) -> Value {
-        let scalar = self.b.ins().iconst(types::I32, i64::from(value));
         if self.vector {
-            self.b.ins().splat(types::I32X4, scalar)
+            vector_constant(self.b, types::I32X4, u64::from(value))
         } else {
-            scalar
+            self.b.ins().iconst(types::I32, i64::from(value))
         }
     }
     fn add(&mut self, a: Value, b: Value) -> Value {

@@ -92,7 +92,10 @@ impl<'e, 'a, 'f> Vectors<'e, 'a, 'f> {
         }
         let (ty, lane) = self.lane_of(value)?;
         let reg = self.e.reg(value)?;
-        Ok(self.splat(ty, lane, reg))
+        match self.known_lanes(value, lane) {
+            Some(lanes) => Ok(lanes),
+            None => Ok(self.splat(ty, lane, reg)),
+        }
     }
 
     /// The real and imaginary parts of a complex value; one that does not vary is spread over the lanes.

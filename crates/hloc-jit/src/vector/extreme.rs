@@ -5,7 +5,8 @@
 //! operand where one is NaN or both are zeros, so that of both orders the common bits are right but for NaN. With
 //! a constant that is no NaN it takes one, and one more beside +0. A reduction needs to know
 //! only at its end whether there was a NaN, and the sign of zero only if zero is what it ends with: then all
-//! elements are of one sign, and a zero of the other sign shows in the bits that they have in common.
+//! elements are of one sign, and a zero of the other sign shows in the bits that they have in common. What lies
+//! between lanes is combined as integers of the same order ([`is_ordered`]).
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -13,7 +14,7 @@ use hloc_ir::{BinaryOp, ElementType};
 use hloc_loops::ir::ValueId;
 
 use super::plan::Reduction;
-use super::{Lane, Vectors};
+use super::{Lane, Vectors, Width};
 
 /// Number of vectors beside the partial results: which lanes met a NaN, and the bits of all elements
 /// combined by `and` for a maximum, by `or` for a minimum.
@@ -31,6 +32,15 @@ pub(super) fn is_extreme_op(op: BinaryOp, lane: Lane) -> bool {
         Lane::Mask | Lane::Int(_) => false,
     };
     is_float && (op == BinaryOp::Maximum || op == BinaryOp::Minimum)
+}
+
+/// Whether greatest and least lanes are found as integers that have the order of the numbers, −0 before +0: of 32 bits,
+/// processors compare them with one instruction, of 64 only some.
+pub(super) fn is_ordered(width: Width) -> bool {
+    match width {
+        Width::Single => true,
+        Width::Double => false,
+    }
 }
 
 impl Vectors<'_, '_, '_> {
@@ -125,7 +135,8 @@ impl Vectors<'_, '_, '_> {
         next
     }
 
-    /// One vector that the state stands for: NaN, and zero with its sign, in their lanes.
+    /// One vector that the state stands for, zeros with their signs: as numbers, or as keys where the width has them
+    /// ([`is_ordered`]).
     pub(super) fn folded_extremes(&mut self, op: BinaryOp, state: &[Value]) -> Value {
         let (partial, beside) = state.split_at(state.len() - BESIDE);
         let mut row = partial.to_vec();
@@ -147,7 +158,56 @@ impl Vectors<'_, '_, '_> {
         // A lane that met a NaN gets all bits set, which is one.
         let signed = self.cast(ints, signed);
         let result = self.e.b.ins().bor(signed, beside[0]);
-        self.cast(floats, result)
+        if is_ordered(self.width()) {
+            self.keys(op, result, beside[0])
+        } else {
+            self.cast(floats, result)
+        }
+    }
+
+    /// Integers of the same order as the numbers, whose `nan` lanes have all bits set: a negative number's other bits
+    /// are turned round. NaN becomes the greatest or the least, as `op` wants it.
+    fn keys(&mut self, op: BinaryOp, numbers: Value, nan: Value) -> Value {
+        let keys = self.turned(numbers);
+        if op == BinaryOp::Maximum {
+            self.e.b.ins().bxor(keys, nan)
+        } else {
+            keys
+        }
+    }
+
+    /// All bits but the sign turned round where the sign is set: from numbers to keys, and back.
+    fn turned(&mut self, bits: Value) -> Value {
+        let last = i64::from(self.e.b.func.dfg.value_type(bits).lane_bits()) - 1;
+        let negative = self.e.b.ins().sshr_imm_u(bits, last);
+        let others = self.e.b.ins().ushr_imm_u(negative, 1);
+        self.e.b.ins().bxor(bits, others)
+    }
+
+    /// The greater or the less of keys, scalars or lanes.
+    pub(super) fn more_extreme_key(&mut self, op: BinaryOp, x: Value, y: Value) -> Value {
+        if op == BinaryOp::Maximum {
+            self.e.b.ins().smax(x, y)
+        } else {
+            self.e.b.ins().smin(x, y)
+        }
+    }
+
+    /// The number of a key, as a scalar.
+    pub(super) fn number_of_key(&mut self, key: Value) -> Value {
+        let bits = self.turned(key);
+        let float = self.width().float_lane();
+        self.cast(float, bits)
+    }
+
+    /// Whether a number leaves every other as it is.
+    pub(super) fn is_neutral(&self, op: BinaryOp, value: ValueId) -> bool {
+        let neutral = if op == BinaryOp::Maximum {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        };
+        self.limit(value) == Some(neutral)
     }
 
     /// The greater or the less, `y` where either is NaN or both are zero: one instruction.
@@ -174,20 +234,6 @@ impl Vectors<'_, '_, '_> {
         nans.into_iter()
             .skip(1)
             .fold(first, |all, nan| self.e.b.ins().bor(all, nan))
-    }
-
-    /// What lies beside the partial results, of several vectors.
-    pub(super) fn narrowed_beside(
-        &mut self,
-        op: BinaryOp,
-        nans: &[Value],
-        signs: &[Value],
-    ) -> [Value; BESIDE] {
-        let mut nan = nans[0];
-        for other in &nans[1..] {
-            nan = self.e.b.ins().bor(nan, *other);
-        }
-        [nan, self.signs(op, signs)]
     }
 
     /// The bits of all elements combined.

@@ -4,11 +4,11 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use hloc_ir::ElementType;
 use hloc_loops::index::Index;
-use hloc_loops::ir::ParamId;
+use hloc_loops::ir::{ParamId, ValueId};
 
 use super::{Lane, Vectors, Width};
 use crate::error::JitError;
-use crate::math::clif::Clif;
+use crate::math::clif::{Clif, vector_constant};
 use crate::math::narrow;
 use crate::repr::{IntKind, Reg};
 use crate::scalar::CAST;
@@ -49,16 +49,32 @@ impl Vectors<'_, '_, '_> {
 
     /// An integer in every lane.
     pub(super) fn splat_bits(&mut self, bits: u64) -> Value {
-        let (lane, ints) = (self.width().int_lane(), self.width().ints());
-        let value = self.e.integer_bits(lane, bits);
-        self.e.b.ins().splat(ints, value)
+        let ints = self.width().ints();
+        vector_constant(&mut self.e.b, ints, bits)
     }
 
     /// A number in every lane; it must be exact in `f32`.
     pub(super) fn splat_float(&mut self, value: f32) -> Value {
-        let (lane, floats) = (self.width().float_lane(), self.width().floats());
-        let value = self.e.float_constant(lane, value);
-        self.e.b.ins().splat(floats, value)
+        let floats = self.width().floats();
+        let bits = match self.width() {
+            Width::Single => u64::from(value.to_bits()),
+            Width::Double => f64::from(value).to_bits(),
+        };
+        vector_constant(&mut self.e.b, floats, bits)
+    }
+
+    /// A constant in every lane; `None` where a lane holds it in other bits than memory does.
+    pub(super) fn known_lanes(&mut self, value: ValueId, lane: Lane) -> Option<Value> {
+        let bits = self.e.known_bits(value)? as u64;
+        let width = self.width();
+        match lane {
+            Lane::Float => Some(vector_constant(&mut self.e.b, width.floats(), bits)),
+            Lane::Int(kind) if kind.ty == width.int_lane() => {
+                Some(vector_constant(&mut self.e.b, width.ints(), bits))
+            }
+            Lane::Mask => Some(self.splat_bits(if bits & 1 == 0 { 0 } else { u64::MAX })),
+            Lane::Int(_) | Lane::Narrow(_) => None,
+        }
     }
 
     /// Consecutive elements.

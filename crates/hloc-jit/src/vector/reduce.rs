@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Value, types};
 use hloc_loops::ir::{Carried, Expr, For, Stmt};
 
-use super::extreme::{BESIDE, is_extreme};
+use super::extreme::{is_extreme, is_ordered};
 use super::plan::Reduction;
 use super::{Plan, Vectors};
 use crate::error::JitError;
@@ -45,13 +45,11 @@ impl<'a, 'f> Emitter<'a, 'f> {
         for ((reduction, carried), lanes) in
             plan.reductions.iter().zip(&inner.carried).zip(&partial)
         {
+            let lanes = self
+                .partial_vectors(plan, is_wide)
+                .combined(reduction, lanes)?;
             let mut vectors = Vectors::new(self, plan, VECTORS);
-            let lanes = if is_wide {
-                vectors.narrowed(reduction, lanes)?
-            } else {
-                lanes.clone()
-            };
-            folded.push(vectors.fold(reduction, carried, &lanes)?);
+            folded.push(vectors.fold(reduction, carried, lanes)?);
         }
         self.left_over(inner, plan, &folded, (main, extent), is_wide)?;
         Ok(true)
@@ -250,53 +248,73 @@ impl Vectors<'_, '_, '_> {
         pairs.map(combine).collect()
     }
 
-    /// Wide partial results as 128-bit vectors.
-    fn narrowed(&mut self, reduction: &Reduction, wide: &[Value]) -> Result<Vec<Value>, JitError> {
+    /// The partial results combined to one vector, in parts of 128 bits.
+    fn combined(
+        &mut self,
+        reduction: &Reduction,
+        partial: &[Value],
+    ) -> Result<Vec<Value>, JitError> {
         let (_, lane) = self.lane_of(reduction.element)?;
-        let (partial, beside) = if is_extreme(reduction, lane) {
-            wide.split_at(wide.len() - BESIDE)
+        let whole = if is_extreme(reduction, lane) {
+            self.folded_extremes(reduction.op, partial)
         } else {
-            (wide, &[][..])
+            let combine = |vectors: &mut Self, a, b| vectors.binary(reduction.op, lane, a, b);
+            self.halved(partial.to_vec(), combine)?
         };
-        let mut state = Vec::new();
-        for wide in partial {
-            state.extend(self.parts(*wide));
-        }
-        if let [nan, signs] = beside {
-            let (nan, signs) = (self.parts(*nan), self.parts(*signs));
-            state.extend(self.narrowed_beside(reduction.op, &nan, &signs));
-        }
-        Ok(state)
+        Ok(if self.is_wide() {
+            self.parts(whole)
+        } else {
+            vec![whole]
+        })
     }
 
-    /// Combines partial results, halves with halves, and the initial value with what is left.
+    /// Combines halves with halves until one is left.
+    fn halved<T: Copy>(
+        &mut self,
+        mut row: Vec<T>,
+        combine: impl Fn(&mut Self, T, T) -> Result<T, JitError>,
+    ) -> Result<T, JitError> {
+        while row.len() > 1 {
+            let (low, high) = row.split_at(row.len() / 2);
+            let pairs: Vec<(T, T)> = low.iter().copied().zip(high.iter().copied()).collect();
+            let combined = pairs.into_iter().map(|(a, b)| combine(self, a, b));
+            row = combined.collect::<Result<_, _>>()?;
+        }
+        row.first()
+            .copied()
+            .ok_or_else(|| self.e.malformed("a reduction without partial results"))
+    }
+
+    /// Combines the parts of the partial results, halves with halves, and the initial value with what is left.
     fn fold(
         &mut self,
         reduction: &Reduction,
         carried: &Carried,
-        lanes: &[Value],
+        parts: Vec<Value>,
     ) -> Result<Reg, JitError> {
         let (ty, lane) = self.lane_of(reduction.element)?;
-        let mut row = if is_extreme(reduction, lane) {
-            vec![self.folded_extremes(reduction.op, lanes)]
-        } else {
-            lanes.to_vec()
+        let is_ordered = is_extreme(reduction, lane) && is_ordered(self.width());
+        let combine = |vectors: &mut Self, a, b| {
+            if is_ordered {
+                Ok(vectors.more_extreme_key(reduction.op, a, b))
+            } else {
+                vectors.binary(reduction.op, lane, a, b)
+            }
         };
-        while row.len() > 1 {
-            let (low, high) = row.split_at(row.len() / 2);
-            let pairs: Vec<(Value, Value)> =
-                low.iter().copied().zip(high.iter().copied()).collect();
-            let combine = |(a, b)| self.binary(reduction.op, lane, a, b);
-            row = pairs.into_iter().map(combine).collect::<Result<_, _>>()?;
-        }
-        let mut scalars = self.scalars(lane, row[0]);
-        while scalars.len() > 1 {
-            let (low, high) = scalars.split_at(scalars.len() / 2);
-            let pairs: Vec<(Reg, Reg)> = low.iter().copied().zip(high.iter().copied()).collect();
-            let combine = |(a, b)| self.e.binary(reduction.op, ty, a, b);
-            scalars = pairs.into_iter().map(combine).collect::<Result<_, _>>()?;
+        let row = self.halved(parts, combine)?;
+        let scalars = self.scalars(lane, row);
+        let folded = if is_ordered {
+            let keys = scalars.into_iter().map(Reg::one).collect();
+            let key = self.halved(keys, combine)?;
+            Reg::One(self.number_of_key(key))
+        } else {
+            let combine = |vectors: &mut Self, a, b| vectors.e.binary(reduction.op, ty, a, b);
+            self.halved(scalars, combine)?
+        };
+        if is_extreme(reduction, lane) && self.is_neutral(reduction.op, carried.init) {
+            return Ok(folded);
         }
         let init = self.e.reg(carried.init)?;
-        self.e.binary(reduction.op, ty, init, scalars[0])
+        self.e.binary(reduction.op, ty, init, folded)
     }
 }
