@@ -11,6 +11,7 @@ pub mod builder;
 mod custom_call;
 mod infer;
 mod literal;
+mod maps;
 mod module;
 pub mod op;
 pub mod ops;
@@ -30,6 +31,7 @@ pub use hloc_tensor::{
 };
 pub use infer::{Broken, Focus, ShapeContext};
 pub use literal::{Literal, SharedLiteral};
+pub use maps::{HashMap, HashSet};
 pub use module::{
     AliasKind, BackendConfig, BoolOrList, BufferDonor, CommonAttributes, Computation,
     ComputationId, FileLocation, FrontendAttributes, FrontendValue, InputOutputAlias, InstrId,

@@ -1,10 +1,8 @@
 //! Computations: heads, bodies, parameters and roots.
 
-use std::collections::HashMap;
-
 use hloc_diag::{Diagnostic, Span};
 use hloc_ir::{
-    Computation, ComputationId, InstrId, Instruction, Name, Op, ProgramShape, SourceSpan,
+    Computation, ComputationId, HashMap, InstrId, Instruction, Name, Op, ProgramShape, SourceSpan,
 };
 
 use crate::Parsed;
@@ -34,7 +32,7 @@ impl<'t> Scope<'t> {
     pub(crate) fn new(name: impl Into<Name>) -> Scope<'t> {
         Scope {
             computation: Computation::new(name),
-            names: HashMap::new(),
+            names: HashMap::default(),
             parameters: Vec::new(),
             root: None,
             last: None,

@@ -1,9 +1,9 @@
 //! Whole texts: with a header, without one, or a single instruction.
 
-use std::collections::HashMap;
-
 use hloc_diag::{Diagnostic, Span};
-use hloc_ir::{Arena, Computation, ComputationId, Module, ModuleAttributes, Name, StackTables};
+use hloc_ir::{
+    Arena, Computation, ComputationId, HashMap, Module, ModuleAttributes, Name, StackTables,
+};
 use memchr::memchr;
 
 use crate::Parsed;
@@ -36,7 +36,7 @@ pub(crate) fn parse(text: &str) -> Parsed<Module> {
     let mut parser = Parser {
         cursor: Cursor::new(text),
         computations: Arena::new(),
-        names: HashMap::new(),
+        names: HashMap::default(),
         nameless: Vec::new(),
         depth: 0,
         entry: None,

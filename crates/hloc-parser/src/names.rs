@@ -1,9 +1,7 @@
 //! Names: what may be one, and names made for what the text leaves nameless.
 
-use std::collections::{HashMap, HashSet};
-
 use hloc_diag::{Diagnostic, Span};
-use hloc_ir::{ElementType, Name};
+use hloc_ir::{ElementType, HashMap, HashSet, Name};
 
 use crate::Parsed;
 
@@ -72,7 +70,7 @@ impl FreshNames {
     pub(crate) fn avoiding(taken: impl IntoIterator<Item = Name>) -> FreshNames {
         FreshNames {
             taken: taken.into_iter().collect(),
-            next: HashMap::new(),
+            next: HashMap::default(),
         }
     }
 

@@ -10,13 +10,11 @@
 //! for `dce`. The insides of fusions are left alone.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use hloc_ir::{
-    BackendConfig, BinaryOp, Computation, ComputationId, Id, InstrId, Instruction, Module, Op,
-    Operands, Shape, SideTable,
+    BackendConfig, BinaryOp, Computation, ComputationId, HashMap, Id, InstrId, Instruction, Module,
+    Op, Operands, Shape, SideTable,
 };
 use hloc_verify::VerifiedModule;
 
@@ -56,6 +54,10 @@ impl Pass for Cse {
     }
 }
 
+fn hasher() -> impl Hasher {
+    foldhash::fast::FixedState::default().build_hasher()
+}
+
 /// For each computation that says the same as an earlier one, the first such.
 type EqualComputations = SideTable<ComputationId, Option<ComputationId>>;
 
@@ -84,7 +86,7 @@ impl<'a> Key<'a> {
         key
     }
 
-    fn hash(&self, state: &mut DefaultHasher) {
+    fn hash(&self, state: &mut impl Hasher) {
         hash_op(&self.op, state);
         self.operands.hash(state);
         hash_shape(self.shape, state);
@@ -152,7 +154,7 @@ fn share<'m>(
 ) -> Rewriter<'m> {
     let old = rebuilt.old();
     let mut seen = Seen {
-        last: HashMap::new(),
+        last: HashMap::default(),
         before: SideTable::new(None),
     };
     for (id, instruction) in old.instructions.iter() {
@@ -161,7 +163,7 @@ fn share<'m>(
             continue;
         }
         let key = Key::new(instruction, rebuilt.mapped_operands(id), equal);
-        let mut state = DefaultHasher::new();
+        let mut state = hasher();
         key.hash(&mut state);
         let hash = state.finish();
         let mut candidate = seen.last.get(&hash).copied();
@@ -194,14 +196,14 @@ fn may_share(instruction: &Instruction, effects: &Effects) -> bool {
 /// Compares all computations but the entry, which nothing calls, and those whose values layouts change.
 fn equal_computations(module: &Module) -> EqualComputations {
     let mut equal = SideTable::new(None);
-    let mut seen: HashMap<u64, Vec<ComputationId>> = HashMap::new();
+    let mut seen: HashMap<u64, Vec<ComputationId>> = HashMap::default();
     for (id, computation) in module.computations.iter() {
         let mut instructions = computation.instructions.values();
         let layouts_matter = instructions.any(|i| matches!(i.op, Op::Bitcast {}));
         if id == module.entry || layouts_matter {
             continue;
         }
-        let mut state = DefaultHasher::new();
+        let mut state = hasher();
         for instruction in computation.instructions.values() {
             Key::new(instruction, instruction.operands.clone(), &equal).hash(&mut state);
         }

@@ -1,8 +1,6 @@
 //! Fresh names.
 
-use std::collections::{HashMap, HashSet};
-
-use hloc_ir::Name;
+use hloc_ir::{HashMap, HashSet, Name};
 
 /// Names in use, and the next number to try for each stem.
 #[derive(Debug, Default)]
@@ -16,7 +14,7 @@ impl Names {
     pub(crate) fn of<'a>(taken: impl Iterator<Item = &'a Name>) -> Names {
         Names {
             taken: taken.cloned().collect(),
-            next: HashMap::new(),
+            next: HashMap::default(),
         }
     }
 

@@ -1,9 +1,8 @@
 //! Rules of a computation: order, parameters, root, names, signature.
 
-use std::collections::HashSet;
-
 use hloc_ir::{
-    Broken, Computation, ComputationId, Focus, Id, InstrId, Instruction, Op, ProgramShape, Shape,
+    Broken, Computation, ComputationId, Focus, HashSet, Id, InstrId, Instruction, Op, ProgramShape,
+    Shape,
 };
 
 use crate::Options;
@@ -23,7 +22,7 @@ pub(crate) struct ComputationVerdict {
 
 /// Computations have distinct names.
 pub(crate) fn check_names(report: &mut Report<'_>) {
-    let mut names = HashSet::new();
+    let mut names = HashSet::default();
     let module = report.module;
     for computation in module.computations.values() {
         if !names.insert(&*computation.name) {
@@ -101,7 +100,8 @@ fn may_be_unused(instruction: &Instruction) -> bool {
 
 /// Names, parameters, root; gives whether the root exists.
 fn check_structure(report: &mut Report<'_>, computation: &Computation) -> bool {
-    let mut names = HashSet::with_capacity(computation.instructions.len());
+    let mut names =
+        HashSet::with_capacity_and_hasher(computation.instructions.len(), Default::default());
     let mut parameters = 0;
     for (id, instruction) in computation.instructions.iter() {
         if !names.insert(&*instruction.name) {

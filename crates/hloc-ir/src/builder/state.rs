@@ -1,6 +1,6 @@
 //! What the handles of one builder share: computations under construction, names, findings.
 
-use std::collections::HashMap;
+use crate::HashMap;
 use std::panic::Location;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,8 +1,8 @@
 //! Builds one kernel: blocks, loops, conditions, and the memory of values already computed.
 
-use std::collections::HashMap;
-
-use hloc_ir::{Arena, ArrayShape, ComputationId, ElementType, Id, InstrId, Instruction, Module};
+use hloc_ir::{
+    Arena, ArrayShape, ComputationId, ElementType, HashMap, Id, InstrId, Instruction, Module,
+};
 use smallvec::SmallVec;
 
 use super::region::{Leaf, Region};
@@ -129,7 +129,7 @@ impl<'a> Builder<'a> {
             scopes: vec![Scope::default()],
             depth: 0,
             var_bounds: Vec::new(),
-            clamps: HashMap::new(),
+            clamps: HashMap::default(),
             conditions: Vec::new(),
         }
     }

@@ -1,10 +1,10 @@
 //! The steps of a program: walks a computation and decides what each instruction becomes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use hloc_ir::{
-    Arena, ArrayShape, ComputationId, CustomCalls, Id, InstrId, Instruction, Literal, Module, Op,
-    Shape,
+    Arena, ArrayShape, ComputationId, CustomCalls, HashMap, Id, InstrId, Instruction, Literal,
+    Module, Op, Shape,
 };
 
 use super::analysis::Analysis;
@@ -55,7 +55,7 @@ impl<'m> Lowerer<'m> {
             num_steps: 0,
             depth: 0,
             constants: BTreeMap::new(),
-            kernel_names: HashMap::new(),
+            kernel_names: HashMap::default(),
             counted: vec![false; module.computations.len()],
             num_instructions: 0,
             split_fusions: Vec::new(),

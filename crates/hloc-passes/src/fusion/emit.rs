@@ -1,10 +1,8 @@
 //! Turns a plan into fusion instructions and the computations that they call.
 
-use std::collections::HashMap;
-
 use hloc_ir::attr::OutputAliases;
 use hloc_ir::words::FusionKind;
-use hloc_ir::{Computation, ComputationId, Id, InstrId, Instruction, Op};
+use hloc_ir::{Computation, ComputationId, HashMap, Id, InstrId, Instruction, Op};
 
 use super::plan::{Group, Plan};
 use crate::module_rewriter::ModuleRewriter;
@@ -53,7 +51,8 @@ fn fused_computation(rebuilt: &Rewriter<'_>, group: &Group) -> (Computation, Vec
     let outside = outside_operands(old, &members);
     let mut names = Names::of(members.iter().map(|id| &old.instructions[*id].name));
     let mut fused = Computation::new("fused");
-    let mut map = HashMap::with_capacity(members.len() + outside.len());
+    let mut map =
+        HashMap::with_capacity_and_hasher(members.len() + outside.len(), Default::default());
     for (number, id) in outside.iter().enumerate() {
         let like = &old.instructions[*id];
         let op = Op::Parameter {
