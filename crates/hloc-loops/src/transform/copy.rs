@@ -154,6 +154,11 @@ impl<'a> Copier<'a> {
         };
         let var = self.names.vars.push(old);
         self.vars.insert(stmt.var, Index::var(var));
+        self.loop_over(stmt, var)
+    }
+
+    /// The loop as a loop of `var`; what takes the place of its own variable is replaced already.
+    pub(super) fn loop_over(&mut self, stmt: &For, var: VarId) -> For {
         let inits: Vec<_> = stmt
             .carried
             .iter()

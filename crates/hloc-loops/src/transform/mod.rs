@@ -8,7 +8,8 @@
 //! 2. `split`: `i / c` and `i mod c` become two loops where `c` divides the extent;
 //! 3. `collapse`: two nested loops become one where every index runs through both without a gap;
 //! 4. `tile`: loops around loads that lie apart along the innermost loop run tile by tile;
-//! 5. `group`: a short innermost loop is joined with several iterations of the loop around it.
+//! 5. `sweep`: columns of rows that lie far apart are combined a few rows at a time;
+//! 6. `group`: a short innermost loop is joined with several iterations of the loop around it.
 //!
 //! While a program is built, kernels that run over the same rows become one (`merge`), and
 //! what only they use stays in registers or where the result is made (`rows`).
@@ -25,6 +26,7 @@ mod merge;
 mod rows;
 mod segments;
 mod split;
+mod sweep;
 mod tile;
 mod unused;
 mod whole_loop;
@@ -51,6 +53,7 @@ pub fn optimize(kernel: &mut Kernel) {
     let body = split::split(body, &mut names);
     let body = collapse::collapse(body, &mut names);
     let body = tile::tile(body, &mut names);
+    let body = sweep::sweep(body, &mut kernel.params, &mut names);
     kernel.body = group::group(body, &mut names);
     names.give_back(kernel);
 }
