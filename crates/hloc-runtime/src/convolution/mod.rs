@@ -14,6 +14,8 @@ mod pointwise;
 #[cfg(test)]
 mod tests;
 mod tile;
+#[cfg(target_arch = "x86_64")]
+mod tile_256;
 
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};

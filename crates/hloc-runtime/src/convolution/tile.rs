@@ -1,4 +1,5 @@
-//! Tiles of products in registers: rows of scalars by lanes of vectors, for 512-bit vectors.
+//! Tiles of products in registers: rows of scalars by lanes of vectors, for 512-bit vectors; `tile_256` cuts them
+//! for narrower ones.
 
 #![expect(
     unsafe_code,
@@ -13,6 +14,8 @@ use std::arch::x86_64::{
     _mm512_unpacklo_pd, _mm512_unpacklo_ps,
 };
 
+#[cfg(target_arch = "x86_64")]
+use super::tile_256;
 use crate::dot::Target;
 
 /// Most rows of a tile.
@@ -47,8 +50,8 @@ impl Operand<'_> {
 /// Where the features of one window element begin in both operands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
-    values: usize,
-    weights: usize,
+    pub(super) values: usize,
+    pub(super) weights: usize,
 }
 
 /// The window elements of a line of tiles.
@@ -72,8 +75,20 @@ impl Runs {
     }
 }
 
-/// Whether the machine has the vectors.
+/// Whether the machine has vectors of 512 bits, or of 256.
 pub(super) fn has_vectors() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        has_wide_vectors() || tile_256::has_vectors()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+/// Whether the machine has vectors of 512 bits.
+fn has_wide_vectors() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
         std::arch::is_x86_feature_detected!("avx512f")
@@ -143,6 +158,34 @@ pub(super) fn tile(
                 _ => {}
             }
         };
+    }
+    #[cfg(target_arch = "x86_64")]
+    if !has_wide_vectors() {
+        let of_values = (values, values_step);
+        let of_weights = (weights, weights_step);
+        let (vectors, scalars) = if weights_are_vectors {
+            (of_weights, of_values)
+        } else {
+            (of_values, of_weights)
+        };
+        let whole = tile_256::Tile {
+            runs,
+            count,
+            vectors: vectors.0,
+            scalars: scalars.0,
+            steps: [vectors.1, scalars.1],
+            to,
+            stride,
+        };
+        // SAFETY: as below.
+        unsafe {
+            if weights_are_vectors {
+                tile_256::tile::<true>(whole, sizes);
+            } else {
+                tile_256::tile::<false>(whole, sizes);
+            }
+        }
+        return;
     }
     #[cfg(target_arch = "x86_64")]
     by_rows!(1 2 3 4 5 6 7 8 9 10 11 12 13 14);
@@ -228,7 +271,7 @@ pub(super) fn transpose(
     );
     let whole = [rows / SQUARE * SQUARE, columns / SQUARE * SQUARE];
     #[cfg(target_arch = "x86_64")]
-    if has_vectors() {
+    if has_wide_vectors() {
         for row in (0..whole[0]).step_by(SQUARE) {
             for column in (0..whole[1]).step_by(SQUARE) {
                 let from = &from[row * strides[0] + column..];
@@ -238,7 +281,8 @@ pub(super) fn transpose(
             }
         }
     }
-    let is_done = |row: usize, column: usize| has_vectors() && row < whole[0] && column < whole[1];
+    let is_done =
+        |row: usize, column: usize| has_wide_vectors() && row < whole[0] && column < whole[1];
     for row in 0..rows {
         let first = if is_done(row, 0) { whole[1] } else { 0 };
         for column in first..columns {

@@ -1,4 +1,4 @@
-//! One product of two matrices, by the `gemm` crate.
+//! One product of two matrices, by the `gemm` crate, or in tiles of our own where they are faster.
 
 #![expect(unsafe_code, reason = "`gemm` takes raw pointers and strides")]
 
@@ -100,11 +100,31 @@ impl<T> Block<T> {
 pub(super) trait GemmElement: Copy + 'static {
     const ZERO: Self;
     const ONE: Self;
+
+    /// Multiplies as [`multiply`] does, where there is something better than `gemm`; else says `false`.
+    fn multiply_tiles(
+        _k: usize,
+        _lhs: Matrix<'_, Self>,
+        _rhs: Matrix<'_, Self>,
+        _block: &mut Block<Self>,
+    ) -> bool {
+        false
+    }
 }
 
 impl GemmElement for f32 {
     const ZERO: f32 = 0.0;
     const ONE: f32 = 1.0;
+
+    #[cfg(target_arch = "x86_64")]
+    fn multiply_tiles(
+        k: usize,
+        lhs: Matrix<'_, f32>,
+        rhs: Matrix<'_, f32>,
+        block: &mut Block<f32>,
+    ) -> bool {
+        super::tiles::multiply(k, lhs, rhs, block)
+    }
 }
 
 impl GemmElement for f64 {
@@ -140,6 +160,9 @@ pub(super) fn multiply<T: GemmElement>(
         holds(lhs, m, k) && holds(rhs, n, k),
         "matrices lie in slices"
     );
+    if T::multiply_tiles(k, lhs, rhs, block) {
+        return;
+    }
     let stride = |stride: usize| stride.cast_signed();
     // SAFETY: all elements of both matrices lie in their slices (asserted), those of the block in the
     // result, to which the block has sole access; `T` is one of the four types that `gemm` implements.

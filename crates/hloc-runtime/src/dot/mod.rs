@@ -11,6 +11,8 @@ mod plan;
 
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod tiles;
 mod vector;
 
 pub(crate) use gemm::Target;

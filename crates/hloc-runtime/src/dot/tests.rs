@@ -176,6 +176,26 @@ fn any_dimensions_may_be_batch_free_or_contracting() {
     }
 }
 
+/// More than a block of rows, columns and products, and none a multiple of a tile.
+#[test]
+fn large_products_with_any_strides() {
+    for [lhs, rhs] in [[1, 0], [1, 1], [0, 0], [0, 1]] {
+        let dims = |contracting: i64, free: i64| {
+            if contracting == 0 {
+                [270, free]
+            } else {
+                [free, 270]
+            }
+        };
+        check(&call(
+            [ElementType::F32; 3],
+            [&dims(lhs, 101), &dims(rhs, 1037)],
+            [&[], &[]],
+            [&[lhs], &[rhs]],
+        ));
+    }
+}
+
 #[test]
 fn all_number_types_are_multiplied() {
     for element_type in ElementType::ALL {

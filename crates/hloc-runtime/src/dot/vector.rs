@@ -83,10 +83,50 @@ dispatched!(run_columns, wide_columns, columns);
 /// `result[i] = sum over l of matrix[i, l] * vector[l]` for contiguous rows.
 #[inline(always)]
 fn rows<T: Number>(matrix: Matrix<'_, T>, vector: &[T], result: &mut [T]) {
-    for (row, element) in result.iter_mut().enumerate() {
-        let row = &matrix.data[row * matrix.row_stride..][..vector.len()];
-        *element = inner_product(row, vector);
+    let row = |at: usize| &matrix.data[at * matrix.row_stride..][..vector.len()];
+    if !reads_pairs() {
+        for (at, element) in result.iter_mut().enumerate() {
+            *element = inner_product(row(at), vector);
+        }
+        return;
     }
+    let (pairs, last) = result.as_chunks_mut();
+    for (at, pair) in pairs.iter_mut().enumerate() {
+        *pair = inner_products([row(2 * at), row(2 * at + 1)], vector);
+    }
+    if let [element] = last {
+        *element = inner_product(row(2 * pairs.len()), vector);
+    }
+}
+
+/// Whether the processor reads two rows side by side faster than one: those without vectors of 512 bits took 4.0 ms
+/// instead of 4.8 for 64 MiB, and 5.7 where memory was asked for ahead.
+fn reads_pairs() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        !std::arch::is_x86_feature_detected!("avx512f")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+/// [`inner_product`] of two rows.
+#[inline(always)]
+fn inner_products<T: Number>([a, b]: [&[T]; 2], vector: &[T]) -> [T; 2] {
+    let mut parts = [[T::ZERO; PARTS]; 2];
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks(), b.as_chunks());
+    let (chunks, rest) = vector.as_chunks();
+    for ((a, b), x) in a_chunks.iter().zip(b_chunks).zip(chunks) {
+        add_products(&mut parts[0], a, x);
+        add_products(&mut parts[1], b, x);
+    }
+    let [first, second] = parts;
+    [
+        sum_of_parts(first, a_rest, rest),
+        sum_of_parts(second, b_rest, rest),
+    ]
 }
 
 #[inline(always)]
@@ -97,7 +137,13 @@ fn inner_product<T: Number>(a: &[T], b: &[T]) -> T {
         fetch_ahead(a);
         add_products(&mut parts, a, b);
     }
-    for (part, (a, b)) in parts.iter_mut().zip(a_rest.iter().zip(b_rest)) {
+    sum_of_parts(parts, a_rest, b_rest)
+}
+
+/// The sum of partial sums and the products that are left over.
+#[inline(always)]
+fn sum_of_parts<T: Number>(mut parts: [T; PARTS], a: &[T], b: &[T]) -> T {
+    for (part, (a, b)) in parts.iter_mut().zip(a.iter().zip(b)) {
         *part = *part + *a * *b;
     }
     let mut width = PARTS / 2;
