@@ -114,8 +114,6 @@ impl Walk<'_> {
         REGISTERS.saturating_sub(most)
     }
 
-    /// Whether a value takes a vector register all the time: constants need not.
-
     /// The result of an instruction that gives the same wherever it stands.
     fn pure_result(&self, inst: Inst) -> Option<Value> {
         let dfg = &self.func.dfg;
@@ -236,4 +234,72 @@ fn takes_register(dfg: &DataFlowGraph, value: Value) -> bool {
         def.is_some_and(|inst| is_constant(dfg.insts[inst].opcode()))
     };
     (ty.is_vector() || ty.is_float()) && !is_constant()
+}
+
+#[cfg(test)]
+mod tests {
+    use cranelift_codegen::ir::{
+        AbiParam, Block, Function, InstBuilder, Signature, UserFuncName, types,
+    };
+    use cranelift_codegen::isa::CallConv;
+    use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+    use super::{REGISTERS, hoist, needs_rules};
+    use crate::math::clif::vector_constant;
+
+    /// A loop that adds `constants` different constants to a vector, and twice what does not change in the loop.
+    fn looped(constants: usize) -> (Function, [Block; 2]) {
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature
+            .params
+            .extend([types::I64, types::F32X4].map(AbiParam::new));
+        let mut func = Function::with_name_signature(UserFuncName::user(0, 0), signature);
+        let mut context = FunctionBuilderContext::new();
+        let mut b = FunctionBuilder::new(&mut func, &mut context);
+        let blocks = [b.create_block(), b.create_block(), b.create_block()];
+        b.append_block_params_for_function_params(blocks[0]);
+        let (count, start) = (b.block_params(blocks[0])[0], b.block_params(blocks[0])[1]);
+        b.switch_to_block(blocks[0]);
+        b.ins().jump(blocks[1], &[start.into()]);
+        let mut sum = b.append_block_param(blocks[1], types::F32X4);
+        b.switch_to_block(blocks[1]);
+        for _ in 0..2 {
+            let fixed = b.ins().fneg(start);
+            sum = b.ins().fadd(sum, fixed);
+        }
+        for at in 0..constants {
+            let constant = vector_constant(&mut b, types::F32X4, at as u64 + 1);
+            sum = b.ins().fadd(sum, constant);
+        }
+        b.ins()
+            .brif(count, blocks[1], &[sum.into()], blocks[2], &[]);
+        b.switch_to_block(blocks[2]);
+        b.ins().return_(&[]);
+        b.seal_all_blocks();
+        (func, [blocks[0], blocks[1]])
+    }
+
+    /// Instructions before and in the loop after hoisting.
+    fn hoisted(constants: usize) -> [usize; 2] {
+        let (mut func, blocks) = looped(constants);
+        assert!(!needs_rules(&func));
+        hoist(&mut func);
+        blocks.map(|block| func.layout.block_insts(block).count())
+    }
+
+    #[test]
+    fn what_does_not_change_is_computed_once_before_the_loop() {
+        // The negation and two constants before the jump; four sums and a branch.
+        assert_eq!(hoisted(2), [4, 5]);
+    }
+
+    #[test]
+    fn constants_take_no_more_registers_than_are_left() {
+        let [before, inside] = hoisted(40);
+        assert!(
+            before < 2 + REGISTERS,
+            "{before} instructions before the loop"
+        );
+        assert_eq!(before + inside, 40 + 1 + 1 + 42 + 1);
+    }
 }

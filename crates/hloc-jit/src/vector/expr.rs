@@ -12,6 +12,7 @@ use crate::error::JitError;
 use crate::math::clif::Clif;
 use crate::math::narrow;
 use crate::repr::IntKind;
+use crate::retarget::Wide;
 use crate::scalar::{float_condition, int_condition};
 
 impl Vectors<'_, '_, '_> {
@@ -29,7 +30,11 @@ impl Vectors<'_, '_, '_> {
                     let (address, offset) = self.place(*param, index, copy)?;
                     // Of a long body few iterations are on their way at once, so that each waits for its
                     // loads. Beside stores that pass the caches a short one would take twice the time.
-                    let is_fold = !self.plan.reductions.is_empty() && self.e.streamed.is_empty();
+                    // Sums gain with vectors of 512 bits; the processors without them took 5.7 ms for 64 MiB
+                    // instead of 4.8.
+                    let is_fold = self.e.factor == Wide::Bits512.factor()
+                        && !self.plan.reductions.is_empty()
+                        && self.e.streamed.is_empty();
                     let is_long = is_fold || self.plan.copies == 1 || self.plan.rows.is_some();
                     let is_ahead = self.is_wide()
                         && is_long
