@@ -105,7 +105,8 @@ fn loops_count_iterations() {
            x = f32[5000] get-tuple-element(s), index=1
            one = s32[] constant(1)
            next = s32[] add(i, one)
-           y = f32[5000] cosine(x)
+           turned = f32[5000] cosine(x)
+           y = f32[5000] reverse(turned), dimensions={0}
            ROOT r = (s32[], f32[5000]) tuple(next, y) }
          condition { s = (s32[], f32[5000]) parameter(0)
            i = s32[] get-tuple-element(s), index=0
