@@ -196,6 +196,26 @@ fn large_products_with_any_strides() {
     }
 }
 
+/// Small ones whose columns fill vectors, in batches.
+#[test]
+fn small_products_in_place() {
+    for [rows, columns, depth] in [[16, 16, 16], [4, 48, 100], [8, 64, 128]] {
+        for lhs in [1, 2] {
+            let dims = if lhs == 1 {
+                [3, depth, rows]
+            } else {
+                [3, rows, depth]
+            };
+            check(&call(
+                [ElementType::F32; 3],
+                [&dims, &[3, depth, columns]],
+                [&[0], &[0]],
+                [&[lhs], &[1]],
+            ));
+        }
+    }
+}
+
 #[test]
 fn all_number_types_are_multiplied() {
     for element_type in ElementType::ALL {

@@ -12,7 +12,8 @@
 )]
 
 use std::arch::x86_64::{
-    __m256, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps, _mm256_setzero_ps, _mm256_storeu_ps,
+    __m256, _MM_HINT_T0, _mm_prefetch, _mm256_fmadd_ps, _mm256_loadu_ps, _mm256_set1_ps,
+    _mm256_setzero_ps, _mm256_storeu_ps,
 };
 use std::cell::RefCell;
 
@@ -64,8 +65,11 @@ pub(super) fn multiply(
 ) -> bool {
     let sizes = [block.rows, block.columns, k];
     let pays = sizes.iter().zip(LEAST).all(|(size, least)| *size >= least);
-    if !pays || !is_for_machine() {
+    if !is_for_machine() {
         return false;
+    }
+    if !pays {
+        return multiply_in_place(k, lhs, rhs, block);
     }
     COPIES.with_borrow_mut(|copies| {
         for column in (0..block.columns).step_by(BLOCK_COLUMNS) {
@@ -78,6 +82,91 @@ pub(super) fn multiply(
         }
     });
     true
+}
+
+/// Up to so many products per sum, the right is read where it lies: it stays in the first cache.
+const IN_PLACE_DEPTH: usize = 128;
+/// How far ahead memory is asked for, in elements: two matrices of 16 by 16.
+const AHEAD: usize = 512;
+/// Rows of a tile that reads both sides where they lie.
+const IN_PLACE_ROWS: usize = 4;
+
+/// Small products without copies, if the columns of the right lie side by side and fill tiles; else says `false`.
+fn multiply_in_place(
+    k: usize,
+    lhs: Matrix<'_, f32>,
+    rhs: Matrix<'_, f32>,
+    block: &mut Block<f32>,
+) -> bool {
+    let fits = rhs.row_stride == 1 && k <= IN_PLACE_DEPTH;
+    let is_even = block.columns.is_multiple_of(COLUMNS) && block.rows.is_multiple_of(IN_PLACE_ROWS);
+    if !fits || !is_even {
+        return false;
+    }
+    for column in (0..block.columns).step_by(COLUMNS) {
+        for row in (0..block.rows).step_by(IN_PLACE_ROWS) {
+            let left = &lhs.data[row * lhs.row_stride..];
+            let strides = [lhs.row_stride, lhs.column_stride];
+            // SAFETY: the caller has seen that the machine has the instructions.
+            let sums = unsafe {
+                tile_in_place(k, (left, strides), (&rhs.data[column..], rhs.column_stride))
+            };
+            for (at, sums) in sums.iter().enumerate() {
+                let to = &mut block.row(row + at)[column..column + COLUMNS];
+                to.copy_from_slice(sums);
+            }
+        }
+    }
+    true
+}
+
+/// The sums of `k` products for four rows and 16 columns.
+#[target_feature(enable = "avx2,fma")]
+fn tile_in_place(
+    k: usize,
+    (left, [row_stride, column_stride]): (&[f32], [usize; 2]),
+    (right, stride): (&[f32], usize),
+) -> [Row; IN_PLACE_ROWS] {
+    let mut sums = [[_mm256_setzero_ps(); 2]; IN_PLACE_ROWS];
+    for at in 0..IN_PLACE_ROWS {
+        fetch_ahead(left.as_ptr().wrapping_add(at * row_stride));
+    }
+    for l in 0..k {
+        let Some(row) = right[l * stride..].first_chunk() else {
+            break;
+        };
+        fetch_ahead(row.as_ptr());
+        let [low, high] = halves(row);
+        for (at, sum) in sums.iter_mut().enumerate() {
+            let element = _mm256_set1_ps(left[at * row_stride + l * column_stride]);
+            sum[0] = _mm256_fmadd_ps(element, low, sum[0]);
+            sum[1] = _mm256_fmadd_ps(element, high, sum[1]);
+        }
+    }
+    rows_of(sums)
+}
+
+/// Asks for the memory of the matrices that come next in a batch: a processor sees no stream in matrices of a few lines.
+#[inline(always)]
+fn fetch_ahead(here: *const f32) {
+    // SAFETY: a hint, which any address may be in.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(here.wrapping_add(AHEAD).cast()) };
+}
+
+/// The elements of two vectors each.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn rows_of<const R: usize>(sums: [[__m256; 2]; R]) -> [Row; R] {
+    let mut result = [[0.0; COLUMNS]; R];
+    for (row, [low, high]) in result.iter_mut().zip(sums) {
+        let to = row.as_mut_ptr();
+        // SAFETY: a row has 16 elements.
+        unsafe {
+            _mm256_storeu_ps(to, low);
+            _mm256_storeu_ps(to.wrapping_add(8), high);
+        }
+    }
+    result
 }
 
 fn is_for_machine() -> bool {
@@ -142,16 +231,7 @@ fn tile(left: &[Column], right: &[Aligned]) -> Sums {
             sum[1] = _mm256_fmadd_ps(element, high, sum[1]);
         }
     }
-    let mut result = [[0.0; COLUMNS]; ROWS];
-    for (row, [low, high]) in result.iter_mut().zip(sums) {
-        let to = row.as_mut_ptr();
-        // SAFETY: a row has 16 elements.
-        unsafe {
-            _mm256_storeu_ps(to, low);
-            _mm256_storeu_ps(to.wrapping_add(8), high);
-        }
-    }
-    result
+    rows_of(sums)
 }
 
 #[inline]
