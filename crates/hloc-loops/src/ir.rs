@@ -411,6 +411,14 @@ impl Buffer {
             .and_then(|bytes| u64::try_from(bytes).ok())
             .unwrap_or(0)
     }
+
+    /// Whether the program itself makes it and nobody outside sees it.
+    pub(crate) fn is_temporary(&self) -> bool {
+        match self.kind {
+            BufferKind::Temporary { .. } => true,
+            BufferKind::Parameter(_) | BufferKind::Result(_) | BufferKind::Constant(_) => false,
+        }
+    }
 }
 
 /// One thing the runtime does.

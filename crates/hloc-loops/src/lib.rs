@@ -6,6 +6,7 @@ mod finish;
 pub mod index;
 pub mod ir;
 mod lower;
+mod mentions;
 mod print;
 pub mod routine;
 pub mod split;

@@ -27,7 +27,7 @@ pub fn plan(program: &mut Program) {
     let mut order: Vec<(BufferId, Life)> = program
         .buffers
         .ids()
-        .filter(|id| is_temporary(program, *id))
+        .filter(|id| program.buffers[*id].is_temporary())
         .filter_map(|id| lives[id].map(|life| (id, life)))
         .collect();
     order.sort_by_key(|(id, life)| (life.first, *id));
@@ -52,13 +52,6 @@ pub fn plan(program: &mut Program) {
         program.buffers[id].kind = BufferKind::Temporary { offset };
     }
     program.arena_bytes = arena.end;
-}
-
-fn is_temporary(program: &Program, id: BufferId) -> bool {
-    match program.buffers[id].kind {
-        BufferKind::Temporary { .. } => true,
-        BufferKind::Parameter(_) | BufferKind::Result(_) | BufferKind::Constant(_) => false,
-    }
 }
 
 /// Free pieces of the arena, which grows at its end.

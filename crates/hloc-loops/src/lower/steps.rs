@@ -379,10 +379,7 @@ impl<'m> Lowerer<'m> {
     }
 
     pub(super) fn is_temporary(&self, id: BufferId) -> bool {
-        match self.buffers[id].kind {
-            BufferKind::Temporary { .. } => true,
-            BufferKind::Parameter(_) | BufferKind::Result(_) | BufferKind::Constant(_) => false,
-        }
+        self.buffers[id].is_temporary()
     }
 
     /// The buffer to make an array in: where the caller wants it, or a new temporary.

@@ -35,7 +35,7 @@ use hloc_ir::Arena;
 pub(crate) use whole_loop::merge_loops;
 
 pub(crate) use merge::merge;
-pub(crate) use rows::{clean_up, may_clean_up};
+pub(crate) use rows::cleaned_up;
 
 use crate::ir::{Block, Expr, Kernel, Stmt, Value, ValueId, Var, VarId};
 

@@ -6,32 +6,38 @@
 
 use std::collections::BTreeMap;
 
-use hloc_ir::Arena;
+use hloc_ir::{Arena, SideTable};
 
 use super::Names;
 use super::copy::Copier;
 use super::merge::{accesses, loops, rename, row};
 use crate::index::Index;
-use crate::ir::{Access, Block, BufferId, Expr, For, Kernel, ParamId, Stmt, ValueId};
+use crate::ir::{Access, Block, Buffer, BufferId, Expr, For, Kernel, ParamId, Stmt, ValueId};
 
-/// Whether [`clean_up`] can find anything: the kernel reads what it writes.
-pub(crate) fn may_clean_up(kernel: &Kernel) -> bool {
-    let mut params = kernel.params.values();
-    params.any(|param| param.access == Access::ReadWrite)
-}
-
-/// The kernel and its buffers after the clean-up. `is_private` says which buffers nothing else uses,
-/// `same_memory` whether two buffers have equal sizes and element types.
-pub(crate) fn clean_up(
-    kernel: &mut Kernel,
+/// The kernel after the clean-up, whose buffers change with it; `None` if it reads nothing of what it writes, so that
+/// there is nothing to clean. `mentions` says how often steps mention each buffer.
+pub(crate) fn cleaned_up(
+    kernel: &Kernel,
     args: &mut Vec<BufferId>,
-    is_private: &dyn Fn(BufferId) -> bool,
-    same_memory: &dyn Fn(BufferId, BufferId) -> bool,
-) {
-    forward(kernel, args, is_private);
-    while let Some((gone, place)) = in_place(kernel, args, is_private, same_memory) {
-        replace(kernel, args, gone, place);
+    buffers: &Arena<BufferId, Buffer>,
+    mentions: &SideTable<BufferId, usize>,
+) -> Option<Kernel> {
+    let mut params = kernel.params.values();
+    if !params.any(|param| param.access == Access::ReadWrite) {
+        return None;
     }
+    let is_private = |id: BufferId| mentions[id] == 1 && buffers[id].is_temporary();
+    let memory = |id: BufferId| {
+        let shape = &buffers[id].shape;
+        (shape.element_type, shape.num_elements())
+    };
+    let same_memory = |a: BufferId, b: BufferId| memory(a) == memory(b);
+    let mut cleaned = kernel.clone();
+    forward(&mut cleaned, args, &is_private);
+    while let Some((gone, place)) = in_place(&cleaned, args, &is_private, &same_memory) {
+        replace(&mut cleaned, args, gone, place);
+    }
+    Some(cleaned)
 }
 
 /// The block in which the joined bodies stand.

@@ -1,12 +1,13 @@
 //! Leaves out what nothing uses after loops have become kernels: steps, kernels, memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use hloc_ir::{Arena, ArrayShape};
+use hloc_ir::{Arena, ArrayShape, SideTable};
 
+use super::cleaned_up;
 use super::forward::forward_stores;
-use super::{clean_up, may_clean_up};
 use crate::ir::{Access, BufferId, BufferKind, KernelId, LibraryCall, Program, Step};
+use crate::mentions::{change_buffers, mentions};
 use crate::routine::{Routine, SortOrder};
 
 /// Leaves out kernels and copies that write nothing but temporaries which no step reads.
@@ -23,7 +24,7 @@ pub(super) fn drop_dead_steps(program: &mut Program) {
 }
 
 fn drop_dead(program: &Program, steps: &mut Vec<Step>, reads: &Reads) -> bool {
-    let is_dead = |id: &BufferId| is_temporary(program, *id) && !reads.contains_key(id);
+    let is_dead = |id: &BufferId| program.buffers[*id].is_temporary() && !reads.contains_key(id);
     let before = steps.len();
     steps.retain(|step| match step {
         Step::Kernel { kernel, args } => {
@@ -51,48 +52,53 @@ fn drop_dead(program: &Program, steps: &mut Vec<Step>, reads: &Reads) -> bool {
 
 /// Puts what is only copied to a result where the result is.
 pub(super) fn skip_copies(program: &mut Program) {
+    let mut all = mentions(&program.steps);
     let mut at = 0;
     while let Some(step) = program.steps.get(at) {
         at += 1;
         let Step::Copy { from, to } = *step else {
             continue;
         };
-        let mentions = mentions_of(&program.steps);
-        let is_last = !mentions_of(&program.steps[at..]).contains_key(&from);
-        let is_only = mentions.get(&to) == Some(&1) && is_temporary(program, from);
-        let is_same = program.buffers[from].shape == program.buffers[to].shape;
-        if !(is_last && is_only && is_same) || is_swapped(&program.steps, from) {
+        let is_only = all[to] == 1 && program.buffers[from].is_temporary();
+        if !is_only || program.buffers[from].shape != program.buffers[to].shape {
+            continue;
+        }
+        let is_last = mentions(&program.steps[at..])[from] == 0;
+        if !is_last || is_swapped(&program.steps, from) {
             continue;
         }
         at -= 1;
         program.steps.remove(at);
-        rename_buffer(&mut program.steps, from, to);
+        change_buffers(&mut program.steps, &|id| {
+            if *id == from {
+                *id = to;
+            }
+        });
+        all = mentions(&program.steps);
     }
 }
 
 /// Hands values on within kernels, and drops temporaries that only one kernel uses.
 pub(super) fn clean_up_kernels(program: &mut Program) {
-    let mentions = mentions_of(&program.steps);
+    let mentions = mentions(&program.steps);
     let mut steps = std::mem::take(&mut program.steps);
     clean_up_steps(program, &mut steps, &mentions);
     program.steps = steps;
 }
 
-fn clean_up_steps(program: &mut Program, steps: &mut [Step], mentions: &Reads) {
+fn clean_up_steps(
+    program: &mut Program,
+    steps: &mut [Step],
+    mentions: &SideTable<BufferId, usize>,
+) {
     for step in steps {
         match step {
-            Step::Kernel { kernel, args } if may_clean_up(&program.kernels[*kernel]) => {
-                let mut cleaned = program.kernels[*kernel].clone();
-                let is_private =
-                    |id: BufferId| mentions.get(&id) == Some(&1) && is_temporary(program, id);
-                let memory = |id: BufferId| {
-                    let shape = &program.buffers[id].shape;
-                    (shape.element_type, shape.num_elements())
-                };
-                let same_memory = |a: BufferId, b: BufferId| memory(a) == memory(b);
-                clean_up(&mut cleaned, args, &is_private, &same_memory);
-                forward_stores(&mut cleaned);
-                *kernel = program.kernels.push(cleaned);
+            Step::Kernel { kernel, args } => {
+                let old = &program.kernels[*kernel];
+                if let Some(mut cleaned) = cleaned_up(old, args, &program.buffers, mentions) {
+                    forward_stores(&mut cleaned);
+                    *kernel = program.kernels.push(cleaned);
+                }
             }
             Step::While {
                 condition, body, ..
@@ -105,23 +111,9 @@ fn clean_up_steps(program: &mut Program, steps: &mut [Step], mentions: &Reads) {
                     clean_up_steps(program, steps, mentions);
                 }
             }
-            Step::Kernel { .. } | Step::Library(_) | Step::Copy { .. } | Step::Swap(..) => {}
+            Step::Library(_) | Step::Copy { .. } | Step::Swap(..) => {}
         }
     }
-}
-
-fn is_temporary(program: &Program, id: BufferId) -> bool {
-    match program.buffers[id].kind {
-        BufferKind::Temporary { .. } => true,
-        BufferKind::Parameter(_) | BufferKind::Result(_) | BufferKind::Constant(_) => false,
-    }
-}
-
-/// How often steps mention each buffer.
-fn mentions_of(steps: &[Step]) -> Reads {
-    let mut mentions = Reads::new();
-    visit_buffers(steps, &mut |id| *mentions.entry(id).or_default() += 1);
-    mentions
 }
 
 fn is_swapped(steps: &[Step], buffer: BufferId) -> bool {
@@ -135,43 +127,6 @@ fn is_swapped(steps: &[Step], buffer: BufferId) -> bool {
             branches.iter().any(|steps| is_swapped(steps, buffer))
         }
     })
-}
-
-/// Makes steps use another buffer.
-fn rename_buffer(steps: &mut [Step], old: BufferId, new: BufferId) {
-    let rename = |id: &mut BufferId| {
-        if *id == old {
-            *id = new;
-        }
-    };
-    for step in steps {
-        match step {
-            Step::Kernel { args, .. } => args.iter_mut().for_each(rename),
-            Step::Library(step) => {
-                step.inputs.iter_mut().for_each(rename);
-                step.outputs.iter_mut().for_each(rename);
-            }
-            Step::Copy { from, to } | Step::Swap(from, to) => {
-                [from, to].into_iter().for_each(rename)
-            }
-            Step::While {
-                condition,
-                predicate,
-                body,
-                ..
-            } => {
-                rename(predicate);
-                rename_buffer(condition, old, new);
-                rename_buffer(body, old, new);
-            }
-            Step::Conditional { index, branches } => {
-                rename(index);
-                for steps in branches {
-                    rename_buffer(steps, old, new);
-                }
-            }
-        }
-    }
 }
 
 /// Leaves out the kernels that no step runs any more.
@@ -280,50 +235,15 @@ pub(super) fn add_reads(program: &Program, steps: &[Step], reads: &mut Reads) {
 
 /// Gives no memory to temporaries that no step mentions any more.
 pub(super) fn empty_unused_buffers(program: &mut Program) {
-    let mut used = BTreeSet::new();
-    visit_buffers(&program.steps, &mut |id| {
-        used.insert(id);
-    });
+    let used = mentions(&program.steps);
     let ids: Vec<BufferId> = program.buffers.ids().collect();
     for id in ids {
         let buffer = &mut program.buffers[id];
         if let BufferKind::Temporary { offset } = &mut buffer.kind
-            && !used.contains(&id)
+            && used[id] == 0
         {
             *offset = 0;
             buffer.shape = ArrayShape::new(buffer.shape.element_type, &[0]);
-        }
-    }
-}
-
-fn visit_buffers(steps: &[Step], see: &mut dyn FnMut(BufferId)) {
-    for step in steps {
-        match step {
-            Step::Kernel { args, .. } => args.iter().for_each(|id| see(*id)),
-            Step::Library(step) => {
-                step.inputs
-                    .iter()
-                    .chain(&step.outputs)
-                    .for_each(|id| see(*id));
-            }
-            Step::Copy { from, to } | Step::Swap(from, to) => {
-                see(*from);
-                see(*to);
-            }
-            Step::While {
-                condition,
-                predicate,
-                body,
-                ..
-            } => {
-                visit_buffers(condition, see);
-                see(*predicate);
-                visit_buffers(body, see);
-            }
-            Step::Conditional { index, branches } => {
-                see(*index);
-                branches.iter().for_each(|steps| visit_buffers(steps, see));
-            }
         }
     }
 }
